@@ -1,0 +1,27 @@
+"""AWS clients, made once per process and service, at their first use."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+# A sender waits 3 seconds at most (Slack, Discord): a call that hangs must leave
+# time for one more try. "standard" retries throttling and passing errors twice.
+_CONFIG = Config(
+    connect_timeout=1,
+    read_timeout=3,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    user_agent_extra="bellhop",
+)
+
+
+@functools.cache
+def client(service: str) -> Any:
+    """Return the process's client for ``service`` (``dynamodb``, ``sqs``, ...).
+
+    Nothing is looked up or sent before the first call of an operation.
+    """
+    return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]

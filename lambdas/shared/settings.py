@@ -1,0 +1,80 @@
+"""What the stack tells a function through its environment, spelled once.
+
+The stack writes one of these objects with :meth:`Settings.to_env`; the
+function reads it back with :meth:`Settings.from_env`. A field ``ledger_table``
+is the variable ``LEDGER_TABLE``. Everything that is the same in every
+deployment comes from ``fleet.toml`` in the function's own asset instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+from lambdas.shared.errors import Misconfigured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """A function's settings; every field is text."""
+
+    def to_env(self) -> dict[str, str]:
+        """Return the environment variables that :meth:`from_env` reads."""
+        return {f.name.upper(): getattr(self, f.name) for f in fields(self)}
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """Read the settings back.
+
+        Raises:
+            Misconfigured: variables are missing; all of them are named.
+        """
+        missing = [
+            f.name.upper() for f in fields(cls) if not environ.get(f.name.upper())
+        ]
+        if missing:
+            raise Misconfigured(
+                f"{cls.__name__}: not in the environment: {', '.join(missing)}"
+            )
+        return cls(**{f.name: environ[f.name.upper()] for f in fields(cls)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerSettings(Settings):
+    """Where events are written down."""
+
+    ledger_table: str
+    payload_bucket: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReceiverSettings(LedgerSettings):
+    """The receiver writes events and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaySettings(LedgerSettings):
+    """The relay, and the sweep behind it, publish what was accepted."""
+
+    bus_name: str
+    parked_queue_url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings(LedgerSettings):
+    """The sweep also looks at how much waits in the agents' queues.
+
+    ``queue_urls`` is a JSON object: agent name to queue URL.
+    """
+
+    bus_name: str
+    queue_urls: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings(LedgerSettings):
+    """A worker serves one agent from one queue."""
+
+    agent_name: str
+    queue_url: str
