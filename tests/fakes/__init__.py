@@ -1,0 +1,1 @@
+"""In-memory ports that keep the real ones' promises; the port tests hold both."""
