@@ -1,0 +1,1 @@
+"""The `bellhop` command line."""

@@ -1,0 +1,13 @@
+"""Stripe: HMAC over time and body; the key is the whole text, ``whsec_`` included."""
+
+from __future__ import annotations
+
+from cli.signers.draft import Delivery, Draft
+
+SIGNS_TIME_SECONDS = 300
+
+
+def sign(draft: Draft) -> Delivery:
+    """Sign as Stripe does."""
+    signature = draft.hex(draft.seconds, ".", draft.body)
+    return draft.send({"Stripe-Signature": f"t={draft.seconds},v1={signature}"})
