@@ -8,6 +8,7 @@
     ├── Unavailable    nobody yet: a service did not answer, the call may succeed later
     ├── RetryLater     nobody yet: the same run may succeed on a later delivery
     ├── GiveUp         the agent's author: no later delivery of this run can succeed
+    ├── OutcomeUnknown nobody yet: an effect was sent and its outcome was not told
     └── InDoubt        the operator: nobody recorded whether an effect happened
 """
 
@@ -96,6 +97,28 @@ class GiveUp(BellhopError):
     def __init__(self, message: str, *, downstream: str | None = None) -> None:
         """Give up; ``downstream`` names the other side that refused."""
         super().__init__(message)
+        self.downstream = downstream
+
+
+class OutcomeUnknown(BellhopError):
+    """An effect was sent, and whether it happened was not told.
+
+    The connection broke or timed out after the request had left, or the other
+    side answered that it failed half-way. Raised by an effect, it leaves the
+    effect in doubt, where ``RetryLater`` and ``GiveUp`` say that it surely did
+    not happen. ``after`` and ``downstream`` as in :class:`RetryLater`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        after: timedelta | None = None,
+        downstream: str | None = None,
+    ) -> None:
+        """Leave the effect in doubt; ``after`` is what the other side asked for."""
+        super().__init__(message)
+        self.after = after
         self.downstream = downstream
 
 
