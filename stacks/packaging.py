@@ -1,0 +1,220 @@
+"""What a function's zip holds: locked sets of dependencies, our code, the fleet.
+
+`make deps` (part of every set-up) installs the sets into ``.build``; synthesis
+only points there, so that it needs neither a network nor Docker. A set is
+built twice: for AWS, and for this machine, where the local engine runs the
+same functions on its own interpreter.
+
+This module needs nothing but Python: the set-up imports it too.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lambdas.shared.errors import Misconfigured
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / ".build"
+
+# Each set's requirements; the lock of NAME.txt is NAME.lock beside it.
+SETS = {
+    "core": ROOT / "lambdas/requirements/core.txt",
+    "senders": ROOT / "lambdas/requirements/senders.txt",
+    "agents": ROOT / "agents/requirements.txt",
+}
+
+# Left out of every asset: what the dev machine made, what only set-up reads.
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "*.pyc", "*.pyi", ".*", "requirements", "requirements.*", "tests"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a build runs: ``python`` is major.minor, ``architecture`` CDK's word."""
+
+    python: str
+    architecture: str
+
+    def __str__(self) -> str:
+        """Return what folder names say of it."""
+        return f"python{self.python}-{self.architecture}"
+
+
+# The one place that says what the functions run on: Graviton costs a fifth less.
+AWS = Target("3.13", "arm64")
+
+_ARCHITECTURES = {"aarch64": "arm64", "arm64": "arm64"}
+
+HERE = Target(
+    f"{sys.version_info[0]}.{sys.version_info[1]}",
+    _ARCHITECTURES.get(platform.machine(), "x86_64") + f"-{sys.platform}",
+)
+
+
+def lock_of(requirements: Path) -> Path:
+    """Return the file that pins, with hashes, all that ``requirements`` brings."""
+    return requirements.with_suffix(".lock")
+
+
+def folder(name: str, target: Target = AWS) -> Path:
+    """Return where the set ``name`` is installed, whether or not it is there yet."""
+    lock = lock_of(SETS[name]).read_bytes()
+    digest = hashlib.sha256(lock).hexdigest()[:12]
+    return BUILD / f"{name}-{digest}-{target}"
+
+
+def installed(name: str, target: Target = AWS) -> Path:
+    """Return the folder of the set ``name``.
+
+    Raises:
+        Misconfigured: it is not built; the message is the command to run.
+    """
+    path = folder(name, target)
+    if not path.is_dir():
+        raise Misconfigured(
+            f"the dependencies '{name}' for {target} are not built: run `make deps`"
+        )
+    return path
+
+
+@functools.cache
+def compiler(target: Target) -> Path | None:
+    """Return an interpreter of the target's version on this machine, if there is one.
+
+    Byte-code is the same on every architecture, so the version is all that counts.
+    """
+    if target.python == HERE.python:
+        return Path(sys.executable)
+    command = f"python{target.python}"
+    for place in _places(target.python):
+        candidate = place / command
+        if candidate.is_file() and _runs(candidate, target.python):
+            return candidate
+    return None
+
+
+def _places(version: str) -> Iterator[Path]:
+    """Yield the folders to look in: PATH, and what pyenv keeps beside its shims."""
+    places = [Path(text) for text in os.environ.get("PATH", "").split(os.pathsep)]
+    yield from places
+    roots = [place.parent for place in places if place.name == "shims"]
+    for root in [*roots, Path.home() / ".pyenv"]:
+        yield from sorted(root.glob(f"versions/{version}*/bin"), reverse=True)
+
+
+def _runs(python: Path, version: str) -> bool:
+    """Say whether ``python`` starts: a pyenv shim may stand for nothing."""
+    print_version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run(  # noqa: S603 - a file named python3.x found on PATH
+        [python, "-c", print_version], capture_output=True, text=True, check=False
+    )
+    return done.returncode == 0 and done.stdout.strip() == version
+
+
+def compile_folder(path: Path, python: Path) -> None:
+    """Put byte-code beside every source under ``path``.
+
+    /var/task is read-only: without it every cold start compiles anew. It is
+    bound to its source by hash and never checked, since times are lost in a zip.
+    """
+    quietly = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+    subprocess.run(  # noqa: S603 - this machine's own interpreter
+        [python, *quietly, "-s", path, "-p", "/var/task", path],
+        check=True,
+        env={"PATH": os.environ.get("PATH", ""), "PYTHONHASHSEED": "0"},
+    )
+
+
+def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path:
+    """Return a folder with all that a function needs, named after what is in it.
+
+    ``core`` is always part of it; ``agents/`` goes only where the set
+    ``agents`` does, so that a changed agent leaves the receiver alone. The
+    fleet file lies in it as ``fleet.toml``. Equal content gives the same
+    folder; it is built aside and then renamed, so that two processes may
+    stage at once.
+
+    Raises:
+        Misconfigured: a set is not built, or the fleet file is not there.
+    """
+    target = HERE if local else AWS
+    names = ["core", *sorted(set(sets) - {"core"})]
+    dependencies = [installed(name, target) for name in names]
+    if not fleet_path.is_file():
+        raise Misconfigured(f"{fleet_path}: no such file")
+    code = ["lambdas", *(["agents"] if "agents" in names else [])]
+    python = compiler(target)
+
+    digest = _digest(dependencies, code, fleet_path, compiled=python is not None)
+    asset = BUILD / f"asset-{'-'.join(names)}-{digest}"
+    if asset.is_dir():
+        return asset
+    aside = Path(tempfile.mkdtemp(prefix="staging-", dir=BUILD))
+    for dependency in dependencies:
+        shutil.copytree(dependency, aside, copy_function=_link, dirs_exist_ok=True)
+    for package in code:
+        shutil.copytree(ROOT / package, aside / package, ignore=_LEFT_OUT)
+        if python is not None:
+            _compile_package(aside, package, python)
+    shutil.copyfile(fleet_path, aside / "fleet.toml")
+    aside.chmod(0o755)
+    return put_in_place(aside, asset)
+
+
+def _link(source: str, copy: str) -> None:
+    try:
+        os.link(source, copy)
+    except OSError:  # some mounts have no hard links
+        shutil.copy2(source, copy)
+
+
+def put_in_place(aside: Path, path: Path) -> Path:
+    """Rename ``aside`` to ``path``; where another process was first, keep its."""
+    try:
+        aside.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(aside)
+    return path
+
+
+def _compile_package(aside: Path, package: str, python: Path) -> None:
+    # Only our package: the linked dependencies came compiled, or not at all.
+    work = aside / f".{package}"
+    work.mkdir()
+    (aside / package).rename(work / package)
+    compile_folder(work, python)
+    (work / package).rename(aside / package)
+    work.rmdir()
+
+
+def _digest(
+    dependencies: list[Path], code: list[str], fleet_path: Path, *, compiled: bool
+) -> str:
+    total = hashlib.sha256(repr((compiled, [d.name for d in dependencies])).encode())
+    for path in [*_sources(code), fleet_path]:
+        name = "fleet.toml" if path is fleet_path else str(path.relative_to(ROOT))
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{name} {content}\n".encode())
+    return total.hexdigest()[:12]
+
+
+def _sources(code: list[str]) -> Iterator[Path]:
+    for package in code:
+        for parent, folders, files in os.walk(ROOT / package):
+            ignored = _LEFT_OUT(parent, folders + files)
+            folders[:] = sorted(set(folders) - ignored)
+            yield from (Path(parent, name) for name in sorted(set(files) - ignored))
