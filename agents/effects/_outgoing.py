@@ -8,7 +8,8 @@ What must be told apart (see ``lambdas.shared.effects``)::
 
 A 5xx is no promise that nothing happened: Stripe calls it indeterminate
 (docs.stripe.com/error-low-level), Slack's ``fatal_error`` says that "some
-aspect of the operation" may have succeeded. 503 and 429 are refusals
+aspect of the operation" may have succeeded, and GitHub has been seen to keep a
+comment that it answered with 500 (probot/probot#921: posted four times). 503 and 429 are refusals
 (RFC 9110 15.6.4, RFC 6585 4). For a call that changes nothing (``acts=False``)
 a passing failure is RetryLater and a refusal is OutcomeUnknown: looking could
 not tell.
@@ -114,7 +115,7 @@ class Answer:
     @property
     def message(self) -> str:
         """The service's own words for its refusal, or its media type."""
-        found = _words(self._decoded())
+        found = _words(self.json())
         if found:
             return self.call.redacted(found)
         media_type = self.headers.get("content-type", "").partition(";")[0]
@@ -141,12 +142,13 @@ class Answer:
         Raises:
             OutcomeUnknown: the answer is no JSON or was cut (a proxy's page).
         """
-        decoded = self.checked()._decoded()
+        decoded = self.checked().json()
         if decoded is None:
             raise self.call.unknown(f"answered {self.status} without readable JSON")
         return decoded
 
-    def _decoded(self) -> Any:
+    def json(self) -> Any:
+        """Return the body as JSON, whatever the status; None when it is none."""
         if not self.whole:
             return None
         try:

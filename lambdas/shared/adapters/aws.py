@@ -25,3 +25,16 @@ def client(service: str) -> Any:
     Nothing is looked up or sent before the first call of an operation.
     """
     return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]
+
+
+@functools.cache
+def once(service: str) -> Any:
+    """Return a client that never repeats a call by itself.
+
+    For what the service does not make once (``SendEmail``): botocore's own
+    retries would send a second mail after a lost answer.
+    """
+    config = _CONFIG.merge(
+        Config(read_timeout=20, retries={"mode": "standard", "total_max_attempts": 1})
+    )
+    return boto3.client(service, config=config)  # type: ignore[call-overload]

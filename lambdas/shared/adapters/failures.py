@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from lambdas.shared.errors import Misconfigured, Unavailable
 
 # Refusals with a 4xx status that a later call may not meet again.
-_PASSING = frozenset(
+PASSING = frozenset(
     {
         "InternalServerError",
         "ItemCollectionSizeLimitExceededException",
@@ -53,7 +53,7 @@ def told_apart(what: str) -> Iterator[None]:
         name = code(error)
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
         operation = error.operation_name
-        if name in _PASSING or status >= 500:
+        if name in PASSING or status >= 500:
             message = f"{what} did not take {operation}: {name or status}"
             raise Unavailable(message) from error
         reason = error.response.get("Error", {}).get("Message", "")
