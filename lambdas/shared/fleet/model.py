@@ -1,0 +1,260 @@
+"""The fleet as everybody else sees it: frozen, checked, with its derived numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+# SQS keeps a message 4 days in an agent's queue and 14, its longest, in a DLQ.
+QUEUE_RETENTION_DAYS = 4
+DLQ_RETENTION_DAYS = 14
+# A dead letter of day 14 may be redriven, and then live a whole queue retention.
+# The row must outlive it: TTL deletes late, never early, so a day is margin enough.
+LEAST_LEDGER_DAYS = DLQ_RETENTION_DAYS + QUEUE_RETENTION_DAYS + 1
+
+# AWS: at least six times the function timeout, so that Lambda can retry a
+# throttled batch before its messages reappear.
+VISIBILITY_FACTOR = 6
+
+# What a pattern's bus is called when it is the fleet's own.
+OWN_BUS = "bellhop"
+DEFAULT_BUS = "default"
+
+# Doors that no [sources] table opens: ticks, planned tasks and AWS events.
+CRON, CALENDAR, AWS = "cron", "calendar", "aws"
+BUILT_IN_SOURCES = (CRON, CALENDAR, AWS)
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def bus_source(source: str) -> str:
+    """Return what ``source`` is called on the bus."""
+    return f"bellhop.{source}"
+
+
+def logical_name(name: str) -> str:
+    """Return ``name`` as CloudFormation outputs spell it: ``IssueTriage``."""
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Where a generic sender's request holds a value.
+
+    ``header`` and ``body`` name a header or a JSON path; ``text`` is the value.
+    """
+
+    where: Literal["header", "body", "text"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generic:
+    """How a sender that has no module of its own proves itself and names things.
+
+    ``algorithm`` is an HMAC's hash, ``token`` (the header holds the secret
+    itself, after ``prefix``) or ``basic`` (the secret is ``user:password``).
+    ``signed`` is what the HMAC covers, with ``{body}``, ``{timestamp}`` and
+    ``{id}`` in it.
+    """
+
+    algorithm: Literal["sha256", "sha1", "sha512", "token", "basic"]
+    signature_header: str
+    prefix: str = ""
+    encoding: Literal["hex", "base64"] = "hex"
+    signed: str = "{body}"
+    timestamp_header: str | None = None
+    id_from: Pick | None = None
+    kind_from: Pick = Pick(where="text", name="received")
+    tenant_from: Pick | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A named door: ``/webhooks/<name>``, behind which one sender speaks.
+
+    ``facts`` are JSON paths that the sender's own facts are extended by.
+    ``identity`` is set where the delivery id is not the sender's (``body``:
+    equal bodies are one event; ``request``: every request is a new one).
+    ``options`` are words for the sender's module alone.
+    """
+
+    name: str
+    sender: str
+    secret_name: str
+    tolerance_seconds: int | None = None
+    allow_cidrs: tuple[str, ...] = ()
+    public_url: str | None = None
+    max_body_bytes: int = 4_500_000
+    facts: tuple[str, ...] = ()
+    ignore_actors: tuple[str, ...] = ()
+    identity: Literal["body", "request"] | None = None
+    generic: Generic | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What one ``on`` entry asks for: an EventBridge pattern, on one bus."""
+
+    pattern: Mapping[str, Any]
+    bus: str = OWN_BUS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What ``allow`` adds to an agent's role; no wildcards."""
+
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """The user's code, what it listens to and what it may cost.
+
+    ``on`` holds the ``on`` entries of the file, and after them what its
+    schedules and calendars send it.
+    """
+
+    name: str
+    run: str
+    on: tuple[Subscription, ...]
+    everything: bool = False
+    timeout_seconds: int = 60
+    max_receives: int = 5
+    batch_size: int = 1
+    max_concurrency: int = 10
+    max_runs_per_hour: int | None = None
+    memory_mb: int = 512
+    environment: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    was: str | None = None
+    backoff_base_seconds: int = 2
+    backoff_max_seconds: int = 900
+    secrets: tuple[str, ...] = ()
+    allow: tuple[Grant, ...] = ()
+    compute: Literal["lambda"] = "lambda"
+
+    @property
+    def key(self) -> str:
+        """The name its runs are kept under: a rename does not run them again."""
+        return self.was or self.name
+
+    @property
+    def visibility_seconds(self) -> int:
+        """How long a received message stays hidden; the lease ends before it."""
+        return VISIBILITY_FACTOR * self.timeout_seconds
+
+    @property
+    def module(self) -> str:
+        """The module that holds the agent's function."""
+        return self.run.partition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of the agent's function in its module."""
+        return self.run.partition(":")[2]
+
+    @property
+    def logical_name(self) -> str:
+        """The name as outputs spell it: ``Queue<IssueTriage>``."""
+        return logical_name(self.name)
+
+    @property
+    def patterns(self) -> tuple[Mapping[str, Any], ...]:
+        """The EventBridge patterns, one per subscription."""
+        return tuple(each.pattern for each in self.on)
+
+    @property
+    def buses(self) -> tuple[str, ...]:
+        """The bus of each pattern, in the order of :attr:`patterns`."""
+        return tuple(each.bus for each in self.on)
+
+    @property
+    def own_patterns(self) -> tuple[Mapping[str, Any], ...]:
+        """The patterns on the fleet's own bus: what the relay can judge."""
+        return tuple(each.pattern for each in self.on if each.bus == OWN_BUS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When an agent is woken by the clock; exactly one of cron, rate, at is set.
+
+    ``cron`` has EventBridge's six fields, ``rate`` is like ``15 minutes``,
+    ``at`` like ``2026-12-24T08:00:00``, local to ``timezone``.
+    """
+
+    name: str
+    agent: str
+    cron: str | None = None
+    rate: str | None = None
+    at: str | None = None
+    timezone: str = "UTC"
+    overlap: Literal["skip", "queue", "concurrent"] = "skip"
+    flexible_minutes: int = 0
+    max_lateness_seconds: int | None = None
+    grace_seconds: int = 300
+    catch_up: bool = False
+    items: tuple[Any, ...] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarRule:
+    """Which entries of a calendar are deadlines, whose, and how early to begin.
+
+    ``title``, ``description`` and ``attendee`` are globs; all that are given
+    must match.
+    """
+
+    category: str
+    agent: str
+    title: str | None = None
+    description: str | None = None
+    attendee: str | None = None
+    buffer_hours: int = 0
+    business_days: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendar:
+    """A feed of deadlines; the secret holds its address or its credentials."""
+
+    name: str
+    feed: Literal["ical", "google"]
+    secret_name: str
+    calendar_id: str | None = None
+    timezone: str = "UTC"
+    days_ahead: int = 60
+    rules: tuple[CalendarRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """When and where the dead letters are told."""
+
+    time: str = "08:00"
+    timezone: str = "UTC"
+    secret_name: str = "bellhop/digest"  # noqa: S105  the name of it, not the secret
+    channel: str | None = None
+    all_clear: bool = False
+    email: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """Everything that one ``fleet.toml`` asks for.
+
+    ``warm`` is how many receivers are kept started; None leaves it unsaid.
+    """
+
+    sources: Mapping[str, Source]
+    agents: Mapping[str, Agent]
+    schedules: Mapping[str, Schedule] = field(default_factory=lambda: _NOTHING)
+    calendars: Mapping[str, Calendar] = field(default_factory=lambda: _NOTHING)
+    digest: Digest | None = None
+    ledger_days: int = 45
+    warm: int | None = None
+    region: str | None = None

@@ -1,0 +1,180 @@
+"""The tables that wake agents by the clock: schedules, calendars and the digest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from lambdas.shared.fleet.model import Calendar, CalendarRule, Digest, Schedule
+from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
+from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
+
+_CRON = re.compile(r"\S+( \S+){5}")
+_RATE = re.compile(r"1 (minute|hour|day)|[1-9]\d* (minutes|hours|days)")
+_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
+_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+
+
+def read_schedules(
+    tables: Mapping[str, Table], agents: Collection[str]
+) -> dict[str, Schedule]:
+    """Read every ``[schedules.NAME]``."""
+    return {name: _schedule(name, table, agents) for name, table in tables.items()}
+
+
+def read_calendars(
+    tables: Mapping[str, Table], agents: Collection[str]
+) -> dict[str, Calendar]:
+    """Read every ``[calendars.NAME]``."""
+    return {name: _calendar(name, table, agents) for name, table in tables.items()}
+
+
+def read_digest(table: Table) -> Digest:
+    """Read ``[digest]``."""
+    digest = Digest(
+        time=table.matching("time", _TIME, "a time like '08:00'") or "08:00",
+        timezone=_timezone(table),
+        secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
+        or "bellhop/digest",
+        channel=table.text("channel"),
+        all_clear=table.boolean("all_clear", default=False),
+        email=table.texts(
+            "email",
+            want="e-mail addresses",
+            accept=lambda address: bool(_EMAIL.fullmatch(address)),
+        ),
+    )
+    table.close()
+    return digest
+
+
+def _schedule(name: str, table: Table, agents: Collection[str]) -> Schedule:
+    cron = table.matching("cron", _CRON, "six fields like '0 6 ? * MON-FRI *'")
+    rate = table.matching("rate", _RATE, "a rate like '15 minutes'")
+    at = _instant(table)
+    if sum(table.has(key) for key in ("cron", "rate", "at")) != 1:
+        table.problem("", "want exactly one of cron, rate, at")
+    schedule = Schedule(
+        name=name,
+        agent=_agent_of(table, agents),
+        cron=cron,
+        rate=rate,
+        at=at,
+        timezone=_timezone(table),
+        overlap=cast(
+            Any, table.choice("overlap", ("skip", "queue", "concurrent")) or "skip"
+        ),
+        # Scheduler: a flexible window is 1 to 1440 minutes.
+        flexible_minutes=table.whole_or("flexible_minutes", 0, 0, 1440),
+        max_lateness_seconds=table.whole("max_lateness_seconds", 60, 86_400),
+        grace_seconds=table.whole_or("grace_seconds", 300, 60, 86_400),
+        catch_up=table.boolean("catch_up", default=False),
+        items=_items(table),
+        enabled=table.boolean("enabled", default=True),
+    )
+    table.close()
+    return schedule
+
+
+def _instant(table: Table) -> str | None:
+    # TOML has local date-times of its own: at = 2026-12-24T08:00:00 without quotes.
+    value = table.raw("at")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.isoformat(timespec="seconds")
+    if value is None or (isinstance(value, str) and _AT.fullmatch(value)):
+        return value
+    table.problem("at", f"want '2026-12-24T08:00:00', no zone, got {shown(value)}")
+    return None
+
+
+def _items(table: Table) -> tuple[Any, ...]:
+    value = table.raw("items")
+    if value is None:
+        return ()
+    if isinstance(value, list) and value:
+        return tuple(value)
+    table.problem("items", f"want a list that is not empty, got {shown(value)}")
+    return ()
+
+
+def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
+    feed = table.choice("feed", ("ical", "google")) or "ical"
+    calendar_id = table.text("calendar_id")
+    if feed == "google" and not table.has("calendar_id"):
+        table.problem("calendar_id", "want the Google calendar's id")
+    if feed == "ical" and calendar_id is not None:
+        table.problem("calendar_id", "only feed = 'google' takes it; want it removed")
+    rules = tuple(_rule(rule, agents) for rule in table.each("rules"))
+    if not rules:
+        table.problem("rules", "want at least one rule {category, agent, title}")
+    calendar = Calendar(
+        name=name,
+        feed=cast(Any, feed),
+        secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
+        or f"bellhop/calendar-{name}",
+        calendar_id=calendar_id,
+        timezone=_timezone(table),
+        days_ahead=table.whole_or("days_ahead", 60, 1, 366),
+        rules=rules,
+    )
+    table.close()
+    return calendar
+
+
+def _rule(table: Table, agents: Collection[str]) -> CalendarRule:
+    category = table.matching("category", NAME, "a category like 'month-end'")
+    if category is None and not table.has("category"):
+        table.problem("category", "want a category like 'month-end'")
+    rule = CalendarRule(
+        category=category or "deadline",
+        agent=_agent_of(table, agents),
+        title=table.text("title"),
+        description=table.text("description"),
+        attendee=table.text("attendee"),
+        buffer_hours=table.whole_or("buffer_hours", 0, 0, 24 * 90),
+        business_days=table.boolean("business_days", default=False),
+    )
+    table.close()
+    return rule
+
+
+def _agent_of(table: Table, agents: Collection[str]) -> str:
+    agent = table.text("agent", want="an agent's name")
+    if agent is None:
+        if not table.has("agent"):
+            table.problem("agent", "want an agent's name, got nothing")
+        return ""
+    if agent not in agents:
+        table.problem("agent", f"no agent {agent!r}{did_you_mean(agent, agents)}")
+    return agent
+
+
+def _timezone(table: Table) -> str:
+    want = "a zone like 'Europe/Berlin'"
+    name = table.matching("timezone", _ZONE, want)
+    if name is None or name == "UTC":
+        return "UTC"
+    # Imported here: only a fleet with zones pays for it.
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if _knows_zones():
+            table.problem("timezone", f"want {want}, got {name!r}")
+    return name
+
+
+def _knows_zones() -> bool:
+    # A Lambda without zone data must still start; synth has checked the names.
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo("Europe/Berlin")
+    except ZoneInfoNotFoundError:
+        return False
+    return True
