@@ -1,0 +1,46 @@
+"""Sets by API what the engine's CloudFormation reads over and AWS would set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from local.deploy import Deployed, Target
+
+_SCHEDULE_EXTRAS = (
+    "ScheduleExpressionTimezone",
+    "ActionAfterCompletion",
+    "StartDate",
+    "EndDate",
+)
+
+
+def mend(deployed: Deployed, target: Target) -> None:
+    """Set what was dropped: table TTL and point-in-time recovery, schedule zones."""
+    for logical, properties in deployed.of_type("AWS::DynamoDB::Table"):
+        _table(deployed.ids[logical], properties, target)
+    for logical, properties in deployed.of_type("AWS::Scheduler::Schedule"):
+        _schedule(deployed.ids[logical], properties, target)
+
+
+def _table(name: str, properties: dict[str, Any], target: Target) -> None:
+    dynamodb = target.client("dynamodb")
+    if lives := properties.get("TimeToLiveSpecification"):
+        dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=lives)
+    if recovery := properties.get("PointInTimeRecoverySpecification"):
+        dynamodb.update_continuous_backups(
+            TableName=name, PointInTimeRecoverySpecification=recovery
+        )
+
+
+def _schedule(physical: str, properties: dict[str, Any], target: Target) -> None:
+    extras = {k: properties[k] for k in _SCHEDULE_EXTRAS if k in properties}
+    if not extras:
+        return
+    scheduler = target.client("scheduler")
+    group, _, name = physical.rpartition("/")
+    found = scheduler.get_schedule(Name=name, **({"GroupName": group} if group else {}))
+    kept = ("ScheduleExpression", "FlexibleTimeWindow", "Target", "State", "GroupName")
+    scheduler.update_schedule(
+        Name=name, **{k: found[k] for k in kept if k in found}, **extras
+    )

@@ -1,0 +1,244 @@
+"""Starts and stops a local stack: keeper, engine, template, secrets, stack.json."""
+
+from __future__ import annotations
+
+import base64
+import concurrent.futures
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lambdas.shared import fleet as fleets
+from local import deploy, engine, keeper, synth
+from local.home import ROOT, Home, LocalError, is_alive, read_json, write_json
+from local.stack import LocalStack, QueueOf, client_of, from_json
+
+Say = Callable[[str], None]
+Keeper = subprocess.Popen[bytes]
+
+_KEEPER = "local.keeper"
+_KEEPER_SECONDS = 10
+
+
+def up(
+    home: Home,
+    *,
+    fleet: Path,
+    port: int = 0,
+    auth: bool = True,
+    say: Say = lambda _: None,
+) -> tuple[LocalStack, Keeper]:
+    """Bring a stack up; it lives as long as this process unless :func:`keep` is called.
+
+    Raises:
+        LocalError: something is in the way; nothing is left running.
+    """
+    _refuse_second(home)
+    port = engine.free_port(port)
+    engine.python()
+    home.prepare()
+    held = _start_keeper(home, port, auth=auth)
+    try:
+        stack = _fill(home, held, fleet=fleet, auth=auth, say=say)
+    except BaseException:
+        end(held)
+        raise
+    return stack, held
+
+
+def keep(held: Keeper) -> None:
+    """Let the stack outlive this process; ``down`` ends it."""
+    if held.stdin is None:
+        raise ValueError("the keeper was not started by this process")
+    held.stdin.write(keeper.KEEP)
+    held.stdin.close()
+
+
+def end(held: Keeper) -> None:
+    """End a stack that this process started; returns when nothing is left of it."""
+    held.terminate()
+    held.wait()
+    if held.stdin is not None:
+        with contextlib.suppress(OSError):
+            held.stdin.close()
+
+
+def down(home: Home) -> bool:
+    """End the stack under ``home``; returns whether one was running.
+
+    A stack whose keeper was killed leaves its files: they are removed too.
+    """
+    found = read_json(home.keeper_file)
+    if found is None or not is_alive(found["pid"], _KEEPER):
+        home.clear()
+        return False
+    os.kill(found["pid"], signal.SIGTERM)
+    while is_alive(found["pid"], _KEEPER):
+        time.sleep(0.05)
+    home.clear()
+    return True
+
+
+@contextlib.contextmanager
+def running(
+    home: Home, *, fleet: Path, auth: bool = True, say: Say = lambda _: None
+) -> Iterator[LocalStack]:
+    """Bring a stack up for the length of a block."""
+    stack, held = up(home, fleet=fleet, auth=auth, say=say)
+    try:
+        yield stack
+    finally:
+        end(held)
+
+
+def _refuse_second(home: Home) -> None:
+    found = read_json(home.keeper_file)
+    if found is not None and is_alive(found["pid"], _KEEPER):
+        raise LocalError(
+            f"a local stack is already running (pid {found['pid']},"
+            f" {found['endpoint']}): `make down` ends it"
+        )
+
+
+def _start_keeper(home: Home, port: int, *, auth: bool) -> Keeper:
+    with home.keeper_log.open("wb") as log:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", _KEEPER),
+                *(str(home.folder), str(port), "auth" if auth else "open"),
+            ],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C at the terminal reaches us alone, and we end it in order.
+            start_new_session=True,
+        )
+
+
+def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> LocalStack:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
+        say("synthesising the stack")
+        synthesised = pool.submit(synth.assembly, fleet)
+        kept = _await_keeper(home, held)
+        engine.await_ready(kept["endpoint"], kept["engine_pid"], home)
+        assembly = synthesised.result()
+
+    def client(service: str) -> Any:
+        return client_of(
+            service,
+            kept["endpoint"],
+            engine.REGION,
+            engine.ACCESS_KEY_ID,
+            engine.SECRET_ACCESS_KEY,
+        )
+
+    say("deploying the synthesized template to the local engine")
+    target = deploy.Target(
+        client=client,
+        endpoint=kept["endpoint"],
+        region=engine.REGION,
+        is_judging=auth,
+    )
+    deployed = deploy.deploy(assembly, fleet, target)
+    for deviation in deployed.deviations:
+        say(f"  not as in AWS: {deviation}")
+    loaded = fleets.load(fleet)
+    secret_ids = {name: s.secret_name for name, s in loaded.sources.items()}
+    _set_secrets(client, secret_ids.values())
+    told = _told(home, kept, deployed, loaded, secret_ids)
+    write_json(home.stack_file, told)
+    return from_json(told)
+
+
+def _await_keeper(home: Home, held: Keeper) -> dict[str, Any]:
+    deadline = time.monotonic() + _KEEPER_SECONDS
+    while time.monotonic() < deadline and held.poll() is None:
+        found = read_json(home.keeper_file)
+        if found is not None:
+            return dict(found)
+        time.sleep(0.02)
+    words = home.keeper_log.read_text(encoding="utf-8").strip().splitlines()
+    raise LocalError("the local stack did not start:\n" + "\n".join(words[-10:]))
+
+
+def _set_secrets(client: Callable[[str], Any], ids: Any) -> None:
+    """Give every source a made-up secret that fits each kind of sender.
+
+    The random value that the stack created refuses everything, as it should;
+    ``whsec_`` and base64 is text to most senders and a key to Standard Webhooks.
+    """
+    for secret_id in sorted(set(ids)):
+        value = base64.b64encode(secrets.token_bytes(32)).decode()
+        client("secretsmanager").put_secret_value(
+            SecretId=secret_id, SecretString=f"whsec_{value}"
+        )
+
+
+def _told(
+    home: Home,
+    kept: Mapping[str, Any],
+    deployed: deploy.Deployed,
+    fleet: fleets.Fleet,
+    secret_ids: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what stack.json says; the form is fixed, other tools read it."""
+    outputs = deployed.outputs
+    return {
+        "schema": 1,
+        "pid": kept["pid"],
+        "endpoint": kept["endpoint"],
+        "region": engine.REGION,
+        "access_key_id": engine.ACCESS_KEY_ID,
+        "secret_access_key": engine.SECRET_ACCESS_KEY,
+        "stack_name": deployed.name,
+        "api_url": api_url(kept["endpoint"], deployed),
+        "outputs": dict(outputs),
+        "ledger_table": outputs["LedgerTable"],
+        "bus": outputs["BusName"],
+        "payload_bucket": outputs["PayloadBucket"],
+        "queues": {agent: asdict(_queue(outputs, agent)) for agent in fleet.agents},
+        "other_dlqs": {
+            name: outputs[key]
+            for name, key in (
+                ("rules", "RuleDeadLetters"),
+                ("schedules", "ScheduleDeadLetters"),
+                ("relay", "RelayParked"),
+                ("async", "AsyncFailures"),
+            )
+            if key in outputs
+        },
+        "functions": {
+            logical: deployed.ids[logical]
+            for logical, _ in deployed.of_type("AWS::Lambda::Function")
+        },
+        "secrets": dict(secret_ids),
+        "world_url": kept["world_url"],
+        "clock_file": str(home.clock.resolve()),
+        "log_dir": str(home.logs.resolve()),
+    }
+
+
+def api_url(endpoint: str, deployed: deploy.Deployed) -> str:
+    """Return the address of the HTTP API in the form that the engine serves."""
+    (logical, _), *_ = deployed.of_type("AWS::ApiGatewayV2::Api")
+    return f"{endpoint}/_aws/execute-api/{deployed.ids[logical]}/$default"
+
+
+def _queue(outputs: Mapping[str, str], agent: str) -> QueueOf:
+    part = "".join(word.capitalize() for word in agent.replace("_", "-").split("-"))
+    url, dead = outputs[f"Queue{part}"], outputs[f"DeadLetters{part}"]
+    return QueueOf(url=url, arn=_arn(url), dlq_url=dead, dlq_arn=_arn(dead))
+
+
+def _arn(queue_url: str) -> str:
+    account, name = queue_url.rsplit("/", 2)[-2:]
+    return f"arn:aws:sqs:{engine.REGION}:{account}:{name}"

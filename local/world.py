@@ -1,0 +1,316 @@
+"""The outside world: one small server that plays every service an agent calls.
+
+Any path is a service: ``POST /api.github.com/repos/o/r/issues/1/comments`` makes
+an effect there and ``GET`` of the same path lists what was posted, so that an
+effect can look before it acts. A service that honours operation ids answers a
+repeated one as it answered first and does nothing; that is the default.
+
+``GET /_effects`` lists what really happened, ``POST /_reset`` forgets it,
+``POST /_behave`` makes a path slow, broken or deaf to operation ids.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from local.wire import CALLER_HEADER, append
+
+# Where services take the operation id: Stripe, Linear and most others in a
+# header; GitHub and Linear have room for it in a hidden comment, Slack in the
+# message's metadata.
+_HEADERS = ("idempotency-key", "x-idempotency-key", "x-request-id")
+_IN_BODY = re.compile(
+    r"bellhop:([0-9a-f]{32})|\"operation_id\"\s*:\s*\"([0-9a-f]{32})\""
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Effect:
+    """Something that happened. ``count`` is how often, ``requests`` how often asked."""
+
+    operation_id: str | None
+    path: str
+    method: str
+    body: Any
+    count: int
+    at: float
+    requests: int = 1
+    pid: int | None = None
+    answer: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """How a path (or everything below it) answers.
+
+    A ``status`` of 400 or more means that nothing happens. ``delay_ms`` holds
+    back the answer, not the effect: the hardest moment to lose a caller.
+    ``times`` limits it to so many requests.
+    """
+
+    path: str
+    status: int | None = None
+    delay_ms: int = 0
+    retry_after: int | None = None
+    honours_keys: bool = True
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes back to the caller."""
+
+    status: int
+    body: Any
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class World:
+    """What happened outside, and how the services behave. Safe for many threads."""
+
+    def __init__(self, wire: Path) -> None:
+        """Start with nothing done; requests of functions are noted in ``wire``."""
+        self._wire = wire
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._effects: list[Effect] = []
+        self._behaviours: dict[str, Behaviour] = {}
+        self._used: dict[str, int] = {}
+
+    def effects(self) -> list[dict[str, Any]]:
+        """Return what happened, oldest first."""
+        with self._lock:
+            listed = [asdict(effect) for effect in self._effects if effect.count]
+        for effect in listed:
+            del effect["answer"]
+        return listed
+
+    def reset(self) -> None:
+        """Forget everything that happened and every behaviour."""
+        with self._lock:
+            self._effects.clear()
+            self._behaviours.clear()
+            self._used.clear()
+
+    def behave(self, behaviour: Behaviour) -> None:
+        """Let a path behave so from now on, in place of what it did before."""
+        with self._lock:
+            self._behaviours[behaviour.path] = behaviour
+            self._used.pop(behaviour.path, None)
+
+    def read(self, target: str) -> Answer:
+        """Return what was posted to a path, as its service would list it."""
+        path, query = _split(target)
+        if path.endswith("/conversations.history"):
+            return self._slack_history(path, query)
+        with self._lock:
+            posted = [e.answer for e in self._effects if e.path == path]
+        return Answer(status=200, body=posted)
+
+    def act(
+        self, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> Answer:
+        """Let a request have its effect, once per operation id where honoured."""
+        path, _ = _split(target)
+        behaviour = self._behaviour(path)
+        function, _, pid = headers.get(CALLER_HEADER, "").rpartition("/")
+        status = (behaviour.status if behaviour else None) or 200
+        if status >= 400:
+            answer = _refusal(status, behaviour)
+        else:
+            answer = self._happen(
+                Effect(
+                    operation_id=operation_id(headers, body),
+                    path=path,
+                    method=method,
+                    body=_decoded(body, headers.get("content-type", "")),
+                    count=1,
+                    at=time.time(),
+                    pid=int(pid) if pid else None,
+                ),
+                honours_keys=behaviour.honours_keys if behaviour else True,
+                status=status,
+            )
+        if pid:
+            append(
+                self._wire,
+                at=time.time(),
+                call=f"world.{method}",
+                function=function,
+                pid=int(pid),
+                status=answer.status,
+                path=path,
+            )
+        if behaviour and behaviour.delay_ms:
+            time.sleep(behaviour.delay_ms / 1000)
+        return answer
+
+    def _behaviour(self, path: str) -> Behaviour | None:
+        with self._lock:
+            nearest = max(
+                (b for b in self._behaviours.values() if path.startswith(b.path)),
+                key=lambda b: len(b.path),
+                default=None,
+            )
+            if nearest is None:
+                return None
+            used = self._used[nearest.path] = self._used.get(nearest.path, 0) + 1
+            if nearest.times is not None and used > nearest.times:
+                return None
+            return nearest
+
+    def _happen(self, asked: Effect, *, honours_keys: bool, status: int) -> Answer:
+        with self._lock:
+            done = self._done(asked) if asked.operation_id else None
+            if done is None:
+                asked.answer = _answer(asked, next(self._numbers))
+                self._effects.append(asked)
+                return Answer(status=status, body=asked.answer)
+            done.requests += 1
+            if not honours_keys:
+                done.count += 1
+            return Answer(status=status, body=done.answer)
+
+    def _done(self, asked: Effect) -> Effect | None:
+        wanted = (asked.operation_id, asked.method, asked.path)
+        return next(
+            (
+                effect
+                for effect in self._effects
+                if (effect.operation_id, effect.method, effect.path) == wanted
+            ),
+            None,
+        )
+
+    def _slack_history(self, path: str, query: dict[str, str]) -> Answer:
+        post = path.replace("conversations.history", "chat.postMessage")
+        with self._lock:
+            messages = [
+                effect.answer
+                for effect in reversed(self._effects)
+                if effect.path == post
+                and effect.answer.get("channel") == query.get("channel")
+            ]
+        return Answer(status=200, body={"ok": True, "messages": messages})
+
+
+def operation_id(headers: dict[str, str], body: bytes) -> str | None:
+    """Find the operation id where a service would take it, or None."""
+    for name in _HEADERS:
+        if headers.get(name):
+            return headers[name]
+    found = _IN_BODY.search(body.decode("utf-8", "replace"))
+    return next(filter(None, found.groups()), None) if found else None
+
+
+def _answer(effect: Effect, number: int) -> dict[str, Any]:
+    """Answer in the words of every service at once; a caller reads its own."""
+    echoed = effect.body if isinstance(effect.body, dict) else {}
+    return {
+        **echoed,
+        "ok": True,
+        "id": number,
+        "ts": f"{effect.at:.6f}",
+        "html_url": f"https:/{effect.path}#{number}",
+    }
+
+
+def _refusal(status: int, behaviour: Behaviour | None) -> Answer:
+    headers = {}
+    if behaviour and behaviour.retry_after is not None:
+        headers["Retry-After"] = str(behaviour.retry_after)
+    return Answer(status=status, body={"ok": False, "error": status}, headers=headers)
+
+
+def _split(target: str) -> tuple[str, dict[str, str]]:
+    parts = urlsplit(target)
+    return parts.path, dict(parse_qsl(parts.query))
+
+
+def _decoded(body: bytes, media_type: str) -> Any:
+    if media_type.startswith("application/x-www-form-urlencoded"):
+        return dict(parse_qsl(body.decode("utf-8", "replace")))
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Speaks HTTP for a world; one thread per connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: WorldServer
+
+    def do_GET(self) -> None:
+        """Serve the record, or what was posted to a path."""
+        world = self.server.world
+        if self.path == "/_effects":
+            self._send(Answer(status=200, body=world.effects()))
+        else:
+            self._send(world.read(self.path))
+
+    def do_POST(self) -> None:
+        """Serve a command of the tests, or let an effect happen."""
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        world = self.server.world
+        if self.path == "/_reset":
+            world.reset()
+            self._send(Answer(status=200, body={}))
+        elif self.path == "/_behave":
+            try:
+                world.behave(Behaviour(**json.loads(body)))
+            except (TypeError, ValueError) as error:
+                self._send(Answer(status=400, body={"error": str(error)}))
+            else:
+                self._send(Answer(status=200, body={}))
+        else:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            self._send(world.act(self.command, self.path, headers, body))
+
+    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - the base class wants them
+
+    def _send(self, answer: Answer) -> None:
+        body = json.dumps(answer.body).encode()
+        try:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+        except (BrokenPipeError, ConnectionResetError):
+            # The caller died while it waited, which is what some tests are about.
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the wire record and ``/_effects`` say it better."""
+
+
+class WorldServer(ThreadingHTTPServer):
+    """A world on a port of the loopback; ``url`` tells which."""
+
+    daemon_threads = True
+    # Fifty callers at one barrier must all find room; the default is 5.
+    request_queue_size = 128
+
+    def __init__(self, wire: Path, port: int = 0) -> None:
+        """Bind the port; nothing is served before ``serve_forever``."""
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.world = World(wire)
+
+    @property
+    def url(self) -> str:
+        """The address, without a slash at its end."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
