@@ -34,6 +34,9 @@ SETS = {
     "agents": ROOT / "agents/requirements.txt",
 }
 
+# Changes whenever local/setup/deps.py builds something else from the same lock.
+_RECIPE = b"2"
+
 # Left out of every asset: what the dev machine made, what only set-up reads.
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.pyc", "*.pyi", ".*", "requirements", "requirements.*", "tests"
@@ -71,7 +74,7 @@ def lock_of(requirements: Path) -> Path:
 def folder(name: str, target: Target = AWS) -> Path:
     """Return where the set ``name`` is installed, whether or not it is there yet."""
     lock = lock_of(SETS[name]).read_bytes()
-    digest = hashlib.sha256(lock).hexdigest()[:12]
+    digest = hashlib.sha256(_RECIPE + lock).hexdigest()[:12]
     return BUILD / f"{name}-{digest}-{target}"
 
 
@@ -176,6 +179,8 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
 def _link(source: str, copy: str) -> None:
     try:
         os.link(source, copy)
+    except FileExistsError:  # two sets hold the same locked package
+        return
     except OSError:  # some mounts have no hard links
         shutil.copy2(source, copy)
 

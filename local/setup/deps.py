@@ -44,6 +44,8 @@ _DEAD_WEIGHT = [
     "*.dist-info/REQUESTED",
     "*.dist-info/direct_url.json",
     "**/*.pyi",
+    # A web page of Powertools' REST resolver: a fifth of the zip.
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui/*.min.*",
 ]
 
 

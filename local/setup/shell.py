@@ -27,7 +27,7 @@ def run(
     Raises:
         SetupError: it failed; the message holds the end of what it said.
     """
-    done = subprocess.run(  # noqa: S603 - commands of the set-up, no foreign text
+    done = subprocess.run(
         command,
         env=environ,
         capture_output=True,

@@ -1,0 +1,125 @@
+"""``make test`` and ``make prove``: every check, one after another, one summary.
+
+All stages run, also after one has failed; the exit code is 0 only when all
+passed. The last line counts the tests of all stages together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_BIN = Path(sys.executable).parent
+
+_CLOSING_LINE = re.compile(r"^=+ .*\bin [\d.:]+m?s.*=+$")
+_COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)s?\b")
+_WORTH_REPEATING = ("FAILED ", "ERROR ", "real data: ")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One check: its name in the summary, and its command."""
+
+    name: str
+    command: list[str | Path]
+
+
+@dataclass
+class Result:
+    """How a stage ended; ``lines`` are those that the summary repeats."""
+
+    stage: Stage
+    exit_code: int
+    seconds: float
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: list[str] = field(default_factory=list)
+
+
+def _pytest(name: str, *arguments: str) -> Stage:
+    return Stage(name, [sys.executable, "-m", "pytest", *arguments])
+
+
+STAGES = [
+    Stage("format", [_BIN / "ruff", "format", "--check", "."]),
+    Stage("lint", [_BIN / "ruff", "check", "."]),
+    Stage("types", [sys.executable, "-m", "mypy", "."]),
+    # These share nothing, so both cores work; what follows starts engines.
+    _pytest("unit", "tests/unit", "-n", "2"),
+    _pytest("ports", "tests/ports", "-n", "2"),
+    _pytest("infra", "tests/infra"),
+    _pytest("flows", "tests/flows"),
+    _pytest("end to end", "tests/e2e", "-m", "not crash_matrix"),
+    _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix"),
+]
+
+
+def run(stage: Stage, environ: Mapping[str, str]) -> Result:
+    """Run a stage; what it prints appears as it is printed."""
+    print(f"\n── {stage.name} ──", flush=True)
+    began = time.monotonic()
+    counts: Counter[str] = Counter()
+    lines = []
+    with subprocess.Popen(
+        stage.command,
+        cwd=ROOT,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            if line.startswith(_WORTH_REPEATING):
+                lines.append(line.rstrip())
+            if _CLOSING_LINE.match(line.rstrip()):
+                counts = Counter({w: int(n) for n, w in _COUNT.findall(line)})
+    return Result(stage, process.returncode, time.monotonic() - began, counts, lines)
+
+
+def summary(results: list[Result]) -> str:
+    """Return the table, what is worth repeating, and the closing count."""
+    rows = []
+    total: Counter[str] = Counter()
+    for result in results:
+        total.update(result.counts)
+        verdict = "ok" if result.exit_code == 0 else f"FAILED ({result.exit_code})"
+        counts = ", ".join(f"{n} {word}" for word, n in result.counts.items())
+        row = f"{result.stage.name:<14}{verdict:<12}{result.seconds:7.1f} s  {counts}"
+        rows += [row.rstrip(), *(f"    {line}" for line in result.lines)]
+    failed = total["failed"] + total["error"]
+    closing = f"{total['passed']} passed, {failed} failed, {total['skipped']} skipped"
+    return "\n".join(["", "── summary ──", *rows, "", closing])
+
+
+def main(arguments: list[str]) -> int:
+    """Run all stages, or those named; return 0 when every one passed."""
+    parser = argparse.ArgumentParser(prog="python -m local.proofs")
+    parser.add_argument("--full", action="store_true", help="heavy proofs in full size")
+    names = [stage.name for stage in STAGES]
+    parser.add_argument("stages", nargs="*", help=f"of: {', '.join(names)}; all")
+    options = parser.parse_args(arguments)
+    unknown = set(options.stages) - set(names)
+    if unknown:
+        parser.error(f"no such stage: {', '.join(sorted(unknown))}")
+    environ = dict(os.environ)
+    if options.full:
+        environ["BELLHOP_PROVE"] = "1"
+    wanted = [s for s in STAGES if not options.stages or s.name in options.stages]
+    results = [run(stage, environ) for stage in wanted]
+    print(summary(results), flush=True)
+    return 0 if all(result.exit_code == 0 for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

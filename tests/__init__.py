@@ -1,0 +1,1 @@
+"""Proofs: unit, ports (fakes against real parts), infra, flows, e2e."""

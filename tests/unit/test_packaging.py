@@ -1,0 +1,133 @@
+"""What goes into a function's zip, and what does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lambdas.shared.errors import Misconfigured
+from local.setup.deps import zipped_bytes
+from stacks import packaging
+
+# DESIGN: more than this slows the cold start of every function.
+CORE_BUDGET_BYTES = 2_300_000
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """A fleet file; its content makes the staged folder this test's own."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(f"# {tmp_path}\n")
+    return path
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ``.build`` of its own, with the sets of the real one."""
+    mine = tmp_path / "build"
+    mine.mkdir()
+    for target in (packaging.AWS, packaging.HERE):
+        for name in packaging.SETS:
+            real = packaging.installed(name, target)
+            (mine / real.name).symlink_to(real)
+    monkeypatch.setattr(packaging, "BUILD", mine)
+    return mine
+
+
+@pytest.mark.usefixtures("build")
+def test_core_asset_stays_within_its_budget(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asset = packaging.stage(["core"], fleet)
+
+    size = zipped_bytes(asset)
+
+    with capsys.disabled():
+        print(f"\nthe core asset is {size / 1e6:.2f} MB zipped")  # noqa: T201
+    assert size <= CORE_BUDGET_BYTES
+
+
+@pytest.mark.usefixtures("build")
+def test_asset_holds_code_fleet_and_nothing_of_this_machine(
+    fleet: Path,
+) -> None:
+    asset = packaging.stage(["core"], fleet)
+
+    names = {path.name for path in asset.iterdir()}
+    assert {"lambdas", "fleet.toml", "aws_lambda_powertools"} <= names
+    assert not names & {"agents", "stacks", "cli", "local", "tests", "boto3", "bin"}
+    assert (asset / "fleet.toml").read_bytes() == fleet.read_bytes()
+    assert not list(asset.glob("lambdas/requirements*"))
+    tags = {path.name.split(".")[1] for path in asset.rglob("*.pyc")}
+    assert tags <= {"cpython-313"}
+
+
+@pytest.mark.usefixtures("build")
+def test_agents_go_only_where_their_dependencies_go(fleet: Path) -> None:
+    asset = packaging.stage(["agents"], fleet)
+
+    assert (asset / "agents/__init__.py").is_file()
+    assert (asset / "httpx").is_dir()
+    assert not (asset / "agents/requirements.txt").exists()
+
+
+@pytest.mark.usefixtures("build")
+def test_same_content_gives_the_same_folder_and_other_content_another(
+    fleet: Path,
+) -> None:
+    first = packaging.stage(["core", "senders"], fleet)
+    again = packaging.stage(["senders"], fleet)
+    fleet.write_text("# changed\n")
+    changed = packaging.stage(["senders"], fleet)
+
+    assert first == again
+    assert first != changed
+
+
+def test_staging_twice_at_once_leaves_one_whole_folder(
+    fleet: Path, build: Path
+) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        staged = set(pool.map(lambda _: packaging.stage(["core"], fleet), range(4)))
+
+    (asset,) = staged
+    assert (asset / "fleet.toml").is_file()
+    assert not list(build.glob("staging-*"))
+
+
+def test_set_that_is_not_built_is_one_sentence(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packaging, "BUILD", tmp_path / "nothing")
+
+    with pytest.raises(Misconfigured, match=r"'core' for .* run `make deps`$"):
+        packaging.stage(["core"], fleet)
+
+
+def test_byte_code_is_used_without_a_look_at_the_source(
+    fleet: Path, build: Path
+) -> None:
+    """A zip loses times: byte-code bound to them would be compiled at every start."""
+    asset = packaging.stage(["core"], fleet, local=True)
+    copy = build / "elsewhere"
+    shutil.copytree(asset, copy)
+    for source in (copy / "lambdas").rglob("*.py"):
+        os.utime(source, (0, 0))
+
+    done = subprocess.run(
+        [sys.executable, "-B", "-v", "-c", "import lambdas.shared.clock"],
+        cwd=copy,
+        env={"PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    told = [line for line in done.stderr.splitlines() if "clock" in line]
+    assert any("code object from" in line and ".pyc" in line for line in told), told
