@@ -1,0 +1,81 @@
+"""A Lambda function as all of ours are; what it may do is added by who knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from lambdas.shared.settings import Settings
+from stacks import nag, packaging
+from stacks.encryption import Encryption
+
+LOG_RETENTION = logs.RetentionDays.THREE_MONTHS
+
+
+class Function(Construct):
+    """A function with a role and a log group of its own.
+
+    The role starts with nothing but that log group.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        code: lambda_.Code,
+        settings: Settings,
+        encryption: Encryption,
+        timeout_seconds: int,
+        memory_mb: int,
+        environment: Mapping[str, str] | None = None,
+        recursive_loop: lambda_.RecursiveLoop | None = None,
+    ) -> None:
+        """Make ``lambdas.<name>.handler.handle``; ``settings`` win in its environment."""
+        super().__init__(scope, id)
+        self.role = iam.Role(
+            self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
+        )
+        log_group = make_log_group(self, "Logs", encryption=encryption)
+        log_group.grant_write(self.role)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            runtime=lambda_.Runtime(
+                f"python{packaging.AWS.python}", lambda_.RuntimeFamily.PYTHON
+            ),
+            architecture=lambda_.Architecture.custom(packaging.AWS.architecture),
+            code=code,
+            handler=f"lambdas.{name}.handler.handle",
+            role=self.role,
+            log_group=log_group,
+            timeout=Duration.seconds(timeout_seconds),
+            memory_size=memory_mb,
+            environment={**(environment or {}), **settings.to_env()},
+            recursive_loop=recursive_loop,
+        )
+        nag.accept(
+            self.function,
+            "L1",
+            because="One runtime for all, the newest that every locked dependency has"
+            " wheels for.",
+        )
+
+
+def make_log_group(
+    scope: Construct, id: str, *, encryption: Encryption
+) -> logs.LogGroup:
+    """Return a log group that forgets; the ledger is what remembers."""
+    return logs.LogGroup(
+        scope,
+        id,
+        encryption_key=encryption.key,
+        retention=LOG_RETENTION,
+        removal_policy=RemovalPolicy.DESTROY,
+    )

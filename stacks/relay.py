@@ -1,0 +1,95 @@
+"""The relay: from the ledger's stream to the bus."""
+
+from __future__ import annotations
+
+import json
+
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from lambdas.shared.settings import RelaySettings
+from stacks.bus import Bus
+from stacks.encryption import Encryption
+from stacks.function import Function
+from stacks.ledger import LOST_BATCHES, Ledger
+from stacks.queues import FailureQueues, allow_send
+
+_TIMEOUT_SECONDS = 60
+_MEMORY_MB = 512
+_BATCH_SIZE = 100
+# A stream forgets a record after 24 h; until then every failure may pass.
+_OLDEST_RECORD_SECONDS = 86_400
+
+# Newly accepted events alone, and not those that AWS put on a queue itself.
+_ACCEPTED = {
+    "eventName": ["INSERT"],
+    "dynamodb": {
+        "Keys": {"sk": {"S": ["event"]}},
+        "NewImage": {"via": {"S": ["door"]}},
+    },
+}
+
+
+class Relay(Construct):
+    """Publishes each newly accepted event; parks what never can be."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        code: lambda_.Code,
+        ledger: Ledger,
+        bus: Bus,
+        failures: FailureQueues,
+        encryption: Encryption,
+    ) -> None:
+        """Make the relay, fed by the ledger's stream."""
+        super().__init__(scope, id)
+        relay = Function(
+            self,
+            "Relay",
+            name="relay",
+            code=code,
+            settings=RelaySettings(
+                ledger_table=ledger.table.table_name,
+                payload_bucket=ledger.bucket.bucket_name,
+                bus_name=bus.bus.event_bus_name,
+                parked_queue_url=failures.parked.queue_url,
+            ),
+            encryption=encryption,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            memory_mb=_MEMORY_MB,
+        )
+        ledger.allow(relay.role, "PutItem")
+        ledger.allow_stream(relay.role)
+        ledger.allow_put(relay.role, LOST_BATCHES)
+        bus.allow_put(relay.role)
+        allow_send(relay.role, failures.parked, encryption)
+        # L1: the L2 source would also grant listing every stream of the account, and
+        # reading and deleting every object of the bucket.
+        lambda_.CfnEventSourceMapping(
+            self,
+            "Stream",
+            function_name=relay.function.function_name,
+            event_source_arn=ledger.table.table_stream_arn,
+            starting_position="TRIM_HORIZON",
+            batch_size=_BATCH_SIZE,
+            bisect_batch_on_function_error=True,
+            maximum_retry_attempts=-1,
+            maximum_record_age_in_seconds=_OLDEST_RECORD_SECONDS,
+            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
+                filters=[
+                    lambda_.CfnEventSourceMapping.FilterProperty(
+                        pattern=json.dumps(_ACCEPTED, separators=(",", ":"))
+                    )
+                ]
+            ),
+            # A bucket, not a queue: a queue would be told which batch was lost, not
+            # what was in it.
+            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
+                    destination=ledger.bucket.bucket_arn
+                )
+            ),
+        )

@@ -1,0 +1,139 @@
+"""The sweep: every quarter of an hour it looks for events that nobody carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lambdas.shared.settings import SweepSettings
+from stacks.bus import Bus
+from stacks.encryption import Encryption
+from stacks.function import Function
+from stacks.ledger import Ledger
+from stacks.queues import FailureQueues, allow_send
+
+_PERIOD_MINUTES = 15
+# Less than the period: a sweep that comes late would look at its successor's window.
+_OLDEST_REQUEST_SECONDS = 600
+_RETRIES = 2
+_TIMEOUT_SECONDS = 300
+_MEMORY_MB = 512
+
+
+class Sweep(Construct):
+    """Re-publishes what the relay lost; see DESIGN for what it must not touch."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        code: lambda_.Code,
+        queues: Mapping[str, sqs.Queue],
+        ledger: Ledger,
+        bus: Bus,
+        failures: FailureQueues,
+        encryption: Encryption,
+    ) -> None:
+        """Make the sweep and its schedule."""
+        super().__init__(scope, id)
+        self._encryption = encryption
+        self._failures = failures
+        sweep = Function(
+            self,
+            "Sweep",
+            name="sweep",
+            code=code,
+            settings=SweepSettings(
+                ledger_table=ledger.table.table_name,
+                payload_bucket=ledger.bucket.bucket_name,
+                bus_name=bus.bus.event_bus_name,
+                queue_urls=Stack.of(self).to_json_string(
+                    {name: queue.queue_url for name, queue in queues.items()}
+                ),
+            ),
+            encryption=encryption,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            memory_mb=_MEMORY_MB,
+        )
+        ledger.allow(sweep.role, "GetItem", "Query")
+        ledger.allow(sweep.role, "Query", index="by-time")
+        bus.allow_put(sweep.role)
+        sweep.role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["sqs:GetQueueAttributes"],
+                resources=[queue.queue_arn for queue in queues.values()],
+            )
+        )
+        self._make_failure_destination(sweep)
+        self._make_schedule(sweep)
+
+    def _make_failure_destination(self, sweep: Function) -> None:
+        queue = self._failures.asynchronous
+        allow_send(sweep.role, queue, self._encryption)
+        lambda_.CfnEventInvokeConfig(
+            self,
+            "Invocations",
+            function_name=sweep.function.function_name,
+            qualifier="$LATEST",
+            maximum_retry_attempts=_RETRIES,
+            maximum_event_age_in_seconds=_OLDEST_REQUEST_SECONDS,
+            destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
+                    destination=queue.queue_arn
+                )
+            ),
+        )
+
+    def _make_schedule(self, sweep: Function) -> None:
+        group = scheduler.CfnScheduleGroup(self, "Group")
+        stack = Stack.of(self)
+        role = iam.Role(
+            self,
+            "ScheduleRole",
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={
+                    "StringEquals": {
+                        "aws:SourceAccount": stack.account,
+                        "aws:SourceArn": group.attr_arn,
+                    }
+                },
+            ),
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["lambda:InvokeFunction"],
+                resources=[sweep.function.function_arn],
+            )
+        )
+        allow_send(role, self._failures.schedules, self._encryption)
+        self._encryption.admit_scheduler(role)
+        schedule = scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            group_name=group.ref,
+            schedule_expression=f"rate({_PERIOD_MINUTES} minutes)",
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(
+                mode="OFF"
+            ),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=sweep.function.function_arn,
+                role_arn=role.role_arn,
+                dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
+                    arn=self._failures.schedules.queue_arn
+                ),
+                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
+                    maximum_event_age_in_seconds=_OLDEST_REQUEST_SECONDS,
+                    maximum_retry_attempts=_RETRIES,
+                ),
+            ),
+        )
+        # Scheduler refuses a role that may not do yet what the schedule asks of it.
+        schedule.node.add_dependency(role)
