@@ -66,7 +66,7 @@ def _make(*, relock: bool) -> None:
     for requirements in [_DEVELOPMENT, _ENGINE, *SETS.values()]:
         lock(UV, requirements, environ, anew=relock)
     _install(VENV, environ, _DEVELOPMENT, *SETS.values())
-    if not (ENGINE / "bin/python").exists():
+    if _stamp(ENGINE) != _print_of(_ENGINE):  # anew: it takes a second
         say("set-up: making .venv-engine")
         venv: list[str | Path] = [UV, "venv", "--quiet", "--clear"]
         venv += ["--python", PYTHON.resolve(), ENGINE]
@@ -77,7 +77,7 @@ def _make(*, relock: bool) -> None:
 
 def _bootstrap() -> None:
     """Make ``.venv`` with this interpreter, and put uv of the pinned version in it."""
-    if not PYTHON.exists():
+    if not (PYTHON.exists() and (VENV / "bin/pip").exists()):
         say(f"set-up: making .venv with Python {sys.version.split()[0]}")
         base = Path(sys.base_prefix, "bin", f"python3.{sys.version_info[1]}")
         python = base if base.exists() else Path(sys.executable)
@@ -126,7 +126,7 @@ def _stamp(venv: Path) -> str:
 
 
 def _print_of(*requirements: Path) -> str:
-    total = hashlib.sha256(str(ROOT).encode())
+    total = hashlib.sha256(f"{ROOT} {sys.version_info[:2]}".encode())
     for path in requirements:
         for part in (path, lock_of(path)):
             total.update(part.read_bytes() if part.exists() else b"")
