@@ -7,7 +7,6 @@ on its standard input; in every case nothing but the logs is left.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -58,10 +57,9 @@ def main(folder: str, port: str, auth: str) -> int:
 
 
 def _watch_starter(stopping: threading.Event) -> None:
-    with contextlib.suppress(OSError):
-        if sys.stdin.buffer.readline() == KEEP:
-            return
-    stopping.set()
+    # Unbuffered: a thread inside a buffered read would abort the interpreter's end.
+    if os.read(sys.stdin.fileno(), len(KEEP)) != KEEP:
+        stopping.set()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from local.home import ROOT, LocalError
+from stacks import packaging
 
 # Everything that the template and its assets depend on, beside the fleet.
 _INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "lambdas", "agents")
@@ -70,7 +71,7 @@ def _environment(fleet: Path, folder: Path) -> dict[str, str]:
 
 def _digest(fleet: Path) -> str:
     total = hashlib.sha256(f"{sys.version} {fleet.resolve()}".encode())
-    for path in [*_files(), fleet]:
+    for path in [*_files(packaging.own_agents(fleet)), fleet]:
         if not path.is_file():
             raise LocalError(f"{path}: no such file")
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -78,9 +79,9 @@ def _digest(fleet: Path) -> str:
     return total.hexdigest()[:12]
 
 
-def _files() -> Iterator[Path]:
-    for name in _INPUTS:
-        path = ROOT / name
+def _files(own_agents: Path | None) -> Iterator[Path]:
+    places = [ROOT / name for name in _INPUTS]
+    for path in [*places, *([own_agents] if own_agents else [])]:
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in found:
             if file.is_dir() or file.suffix == ".pyc":

@@ -154,6 +154,7 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
     loaded = fleets.load(fleet)
     secret_ids = {name: s.secret_name for name, s in loaded.sources.items()}
     _set_secrets(client, secret_ids.values())
+    _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
     told = _told(home, kept, deployed, loaded, secret_ids)
     write_json(home.stack_file, told)
     return from_json(told)
@@ -181,6 +182,16 @@ def _set_secrets(client: Callable[[str], Any], ids: Any) -> None:
         client("secretsmanager").put_secret_value(
             SecretId=secret_id, SecretString=f"whsec_{value}"
         )
+
+
+def _make_tokens(client: Callable[[str], Any], ids: set[str]) -> None:
+    """Make the agents' own secrets, as their owner would; the world takes any token."""
+    manager = client("secretsmanager")
+    for secret_id in sorted(ids):
+        with contextlib.suppress(manager.exceptions.ResourceExistsException):
+            manager.create_secret(
+                Name=secret_id, SecretString=f"made-up-{secrets.token_hex(16)}"
+            )
 
 
 def _told(
@@ -234,8 +245,8 @@ def api_url(endpoint: str, deployed: deploy.Deployed) -> str:
 
 
 def _queue(outputs: Mapping[str, str], agent: str) -> QueueOf:
-    part = "".join(word.capitalize() for word in agent.replace("_", "-").split("-"))
-    url, dead = outputs[f"Queue{part}"], outputs[f"DeadLetters{part}"]
+    name = fleets.logical_name(agent)
+    url, dead = outputs[f"Queue{name}"], outputs[f"DeadLetters{name}"]
     return QueueOf(url=url, arn=_arn(url), dlq_url=dead, dlq_arn=_arn(dead))
 
 

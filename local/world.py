@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import threading
 import time
 from dataclasses import asdict, dataclass, field
@@ -22,15 +21,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from local import services
 from local.wire import CALLER_HEADER, append
-
-# Where services take the operation id: Stripe, Linear and most others in a
-# header; GitHub and Linear have room for it in a hidden comment, Slack in the
-# message's metadata.
-_HEADERS = ("idempotency-key", "x-idempotency-key", "x-request-id")
-_IN_BODY = re.compile(
-    r"bellhop:([0-9a-f]{32})|\"operation_id\"\s*:\s*\"([0-9a-f]{32})\""
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,49 +102,56 @@ class World:
     def read(self, target: str) -> Answer:
         """Return what was posted to a path, as its service would list it."""
         path, query = _split(target)
-        if path.endswith("/conversations.history"):
-            return self._slack_history(path, query)
+        posted = self._posted(services.listed(path))
+        return Answer(status=200, body=services.listing(path, query, posted))
+
+    def _posted(self, path: str) -> list[dict[str, Any]]:
         with self._lock:
-            posted = [e.answer for e in self._effects if e.path == path]
-        return Answer(status=200, body=posted)
+            return [effect.answer for effect in self._effects if effect.path == path]
 
     def act(
         self, method: str, target: str, headers: dict[str, str], body: bytes
     ) -> Answer:
         """Let a request have its effect, once per operation id where honoured."""
         path, _ = _split(target)
+        value = _decoded(body, headers.get("content-type", ""))
+        if services.is_look(path, value):
+            return Answer(
+                status=200, body=services.looked_up(value, self._posted(path))
+            )
         behaviour = self._behaviour(path)
         function, _, pid = headers.get(CALLER_HEADER, "").rpartition("/")
-        status = (behaviour.status if behaviour else None) or 200
-        if status >= 400:
-            answer = _refusal(status, behaviour)
-        else:
-            answer = self._happen(
-                Effect(
-                    operation_id=operation_id(headers, body),
-                    path=path,
-                    method=method,
-                    body=_decoded(body, headers.get("content-type", "")),
-                    count=1,
-                    at=time.time(),
-                    pid=int(pid) if pid else None,
-                ),
-                honours_keys=behaviour.honours_keys if behaviour else True,
-                status=status,
-            )
+        asked = Effect(
+            operation_id=services.operation_id(path, headers, body, value),
+            path=path,
+            method=method,
+            body=value,
+            count=1,
+            at=time.time(),
+            pid=int(pid) if pid else None,
+        )
+        answer = self._answered(asked, behaviour)
         if pid:
             append(
                 self._wire,
-                at=time.time(),
+                at=asked.at,
                 call=f"world.{method}",
                 function=function,
                 pid=int(pid),
                 status=answer.status,
                 path=path,
             )
-        if behaviour and behaviour.delay_ms:
+        if behaviour:
             time.sleep(behaviour.delay_ms / 1000)
         return answer
+
+    def _answered(self, asked: Effect, behaviour: Behaviour | None) -> Answer:
+        if behaviour is None:
+            return self._happen(asked, honours_keys=True, status=200)
+        status = behaviour.status or 200
+        if status >= 400:
+            return _refusal(status, behaviour)
+        return self._happen(asked, honours_keys=behaviour.honours_keys, status=status)
 
     def _behaviour(self, path: str) -> Behaviour | None:
         with self._lock:
@@ -172,7 +171,9 @@ class World:
         with self._lock:
             done = self._done(asked) if asked.operation_id else None
             if done is None:
-                asked.answer = _answer(asked, next(self._numbers))
+                asked.answer = services.answer(
+                    asked.path, asked.body, number=next(self._numbers), at=asked.at
+                )
                 self._effects.append(asked)
                 return Answer(status=status, body=asked.answer)
             done.requests += 1
@@ -191,42 +192,10 @@ class World:
             None,
         )
 
-    def _slack_history(self, path: str, query: dict[str, str]) -> Answer:
-        post = path.replace("conversations.history", "chat.postMessage")
-        with self._lock:
-            messages = [
-                effect.answer
-                for effect in reversed(self._effects)
-                if effect.path == post
-                and effect.answer.get("channel") == query.get("channel")
-            ]
-        return Answer(status=200, body={"ok": True, "messages": messages})
 
-
-def operation_id(headers: dict[str, str], body: bytes) -> str | None:
-    """Find the operation id where a service would take it, or None."""
-    for name in _HEADERS:
-        if headers.get(name):
-            return headers[name]
-    found = _IN_BODY.search(body.decode("utf-8", "replace"))
-    return next(filter(None, found.groups()), None) if found else None
-
-
-def _answer(effect: Effect, number: int) -> dict[str, Any]:
-    """Answer in the words of every service at once; a caller reads its own."""
-    echoed = effect.body if isinstance(effect.body, dict) else {}
-    return {
-        **echoed,
-        "ok": True,
-        "id": number,
-        "ts": f"{effect.at:.6f}",
-        "html_url": f"https:/{effect.path}#{number}",
-    }
-
-
-def _refusal(status: int, behaviour: Behaviour | None) -> Answer:
+def _refusal(status: int, behaviour: Behaviour) -> Answer:
     headers = {}
-    if behaviour and behaviour.retry_after is not None:
+    if behaviour.retry_after is not None:
         headers["Retry-After"] = str(behaviour.retry_after)
     return Answer(status=status, body={"ok": False, "error": status}, headers=headers)
 

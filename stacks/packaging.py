@@ -144,7 +144,8 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     """Return a folder with all that a function needs, named after what is in it.
 
     ``core`` is always part of it; ``agents/`` goes only where the set
-    ``agents`` does, so that a changed agent leaves the receiver alone. The
+    ``agents`` does, so that a changed agent leaves the receiver alone; a folder
+    ``agents`` beside a fleet file that lies elsewhere is added to it. The
     fleet file lies in it as ``fleet.toml``. Equal content gives the same
     folder; it is built aside and then renamed, so that two processes may
     stage at once.
@@ -160,7 +161,8 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     code = ["lambdas", *(["agents"] if "agents" in names else [])]
     python = compiler(target)
 
-    digest = _digest(dependencies, code, fleet_path, compiled=python is not None)
+    own = own_agents(fleet_path) if "agents" in names else None
+    digest = _digest(dependencies, code, fleet_path, own, compiled=python is not None)
     asset = BUILD / f"asset-{'-'.join(names)}-{digest}"
     if asset.is_dir():
         return asset
@@ -169,11 +171,19 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
         shutil.copytree(dependency, aside, copy_function=_link, dirs_exist_ok=True)
     for package in code:
         shutil.copytree(ROOT / package, aside / package, ignore=_LEFT_OUT)
+        if package == "agents" and own is not None:
+            shutil.copytree(own, aside / package, ignore=_LEFT_OUT, dirs_exist_ok=True)
         if python is not None:
             _compile_package(aside, package, python)
     shutil.copyfile(fleet_path, aside / "fleet.toml")
     aside.chmod(0o755)
     return put_in_place(aside, asset)
+
+
+def own_agents(fleet_path: Path) -> Path | None:
+    """Return the agents that a fleet of the demo or of a test brings along."""
+    folder = fleet_path.resolve().parent / "agents"
+    return folder if folder.is_dir() and folder != ROOT / "agents" else None
 
 
 def _link(source: str, copy: str) -> None:
@@ -207,19 +217,25 @@ def _compile_package(aside: Path, package: str, python: Path) -> None:
 
 
 def _digest(
-    dependencies: list[Path], code: list[str], fleet_path: Path, *, compiled: bool
+    dependencies: list[Path],
+    code: list[str],
+    fleet_path: Path,
+    own: Path | None,
+    *,
+    compiled: bool,
 ) -> str:
     total = hashlib.sha256(repr((compiled, [d.name for d in dependencies])).encode())
-    for path in [*_sources(code), fleet_path]:
-        name = "fleet.toml" if path is fleet_path else str(path.relative_to(ROOT))
+    places = [ROOT / package for package in code] + ([own] if own else [])
+    for path in [*_sources(places), fleet_path]:
+        name = "fleet.toml" if path is fleet_path else os.path.relpath(path, ROOT)
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         total.update(f"{name} {content}\n".encode())
     return total.hexdigest()[:12]
 
 
-def _sources(code: list[str]) -> Iterator[Path]:
-    for package in code:
-        for parent, folders, files in os.walk(ROOT / package):
+def _sources(places: list[Path]) -> Iterator[Path]:
+    for place in places:
+        for parent, folders, files in os.walk(place):
             ignored = _LEFT_OUT(parent, folders + files)
             folders[:] = sorted(set(folders) - ignored)
             yield from (Path(parent, name) for name in sorted(set(files) - ignored))

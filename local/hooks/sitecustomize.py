@@ -23,10 +23,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import http.client
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
 import os
 import signal
+import sys
 import time
+import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -102,14 +108,21 @@ def watch_aws() -> None:
 def watch_world(url: str) -> None:
     """Stand before and behind every request to the outside world.
 
-    urllib, requests and urllib3 all send through ``http.client``.
+    Our effects send through httpx; urllib and requests, which an agent may
+    use, through ``http.client``.
     """
-    world = urlsplit(url).netloc
+    netloc = urlsplit(url).netloc
+    watch_http_client(netloc)
+    sys.meta_path.insert(0, _WhenImported("httpx", lambda: watch_httpx(netloc)))
+
+
+def watch_http_client(netloc: str) -> None:
+    """Watch the standard library's client."""
     connection = http.client.HTTPConnection
     put_request, get_response = connection.putrequest, connection.getresponse
 
     def is_world(self: http.client.HTTPConnection) -> bool:
-        return f"{self.host}:{self.port}" == world
+        return f"{self.host}:{self.port}" == netloc
 
     def putrequest(
         self: http.client.HTTPConnection, method: str, *args: Any, **kwargs: Any
@@ -130,6 +143,54 @@ def watch_world(url: str) -> None:
 
     connection.putrequest = putrequest  # type: ignore[method-assign]
     connection.getresponse = getresponse  # type: ignore[method-assign]
+
+
+def watch_httpx(netloc: str) -> None:
+    """Watch httpx, which has just been imported."""
+    import httpx
+
+    handle_request = httpx.HTTPTransport.handle_request
+
+    def handled(self: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        if request.url.netloc.decode() != netloc:
+            return handle_request(self, request)
+        request.headers["X-Bellhop-Caller"] = f"{FUNCTION}/{os.getpid()}"
+        at("before", f"world.{request.method}")
+        response = handle_request(self, request)
+        at("after", f"world.{request.method}")
+        return response
+
+    httpx.HTTPTransport.handle_request = handled  # type: ignore[method-assign]
+
+
+class _WhenImported(importlib.abc.MetaPathFinder):
+    """Runs something right after a module's first import.
+
+    The functions' dependencies are not on the path yet when this module runs,
+    and importing one that a function does not need would hide a slow start.
+    """
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name, self._then = name, then
+
+    def find_spec(
+        self, fullname: str, *_: Any
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find the module as everybody would, and watch its loading."""
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            load(module)
+            self._then()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 if FUNCTION:
