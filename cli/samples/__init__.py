@@ -7,6 +7,7 @@
     {{token}}         24 letters and digits, fresh for each delivery
     "{{number}}"      ten digits, fresh for each delivery
     "{{seconds}}"     the time, epoch seconds    "{{milliseconds}}" the same in ms
+    {{stamp}}         the time, epoch seconds as text
     {{time}}          the time, RFC 3339         {{date}} its date
 
 ``{{id.2}}``, ``{{token.3}}`` are further ones of the same delivery. In JSON a
@@ -92,7 +93,7 @@ def _value(name: str, seed: str, at: datetime) -> str:
             return "".join(_LETTERS[b % len(_LETTERS)] for b in digest[:24])
         case "number":
             return str(10**9 + int.from_bytes(digest[:4], "big"))
-        case "seconds":
+        case "seconds" | "stamp":
             return str(int(at.timestamp()))
         case "milliseconds":
             return str(round(at.timestamp() * 1000))

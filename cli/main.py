@@ -1,0 +1,18 @@
+"""`bellhop`: one verb per module, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from cli import send
+
+app = typer.Typer(
+    name="bellhop",
+    help="Play, watch and repair a Bellhop: the local one, or one in your account.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (send,):
+    module.register(app)

@@ -1,0 +1,132 @@
+"""What a verb says: tables or JSON, one sentence per mistake, four exit codes.
+
+    0  done
+    1  found something, or failed
+    2  the command was not written as it must be
+    3  the stack could not be reached
+
+Colour goes where a terminal shows it, and never where NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+DONE, FOUND, USAGE, OUT_OF_REACH = 0, 1, 2, 3
+
+# Into a pipe nothing is cut off: what greps a table wants whole ids.
+_PIPE_WIDTH = 240
+
+_STYLES = {
+    "SUCCEEDED": "green",
+    "accepted": "green",
+    "refused": "yellow",
+    "FAILED": "yellow",
+    "PROCESSING": "cyan",
+    "DEAD": "bold red",
+    "unexpected": "bold red",
+    "in doubt": "bold red",
+}
+
+
+class CliError(Exception):
+    """A verb cannot go on; the message is the one sentence the user reads."""
+
+    code = FOUND
+
+
+class UsageError(CliError):
+    """Raised when the command must be written differently."""
+
+    code = USAGE
+
+
+class OutOfReachError(CliError):
+    """Raised when the stack, or the way to it, is not there."""
+
+    code = OUT_OF_REACH
+
+
+class Output:
+    """Speaks to whoever called: a person, or with ``as_json`` a program."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        """Write results to stdout; complaints go to stderr."""
+        self.as_json = as_json
+        self._out = _console(stderr=False)
+        self._err = _console(stderr=True)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Tell a person something; a program is not told."""
+        if not self.as_json:
+            self._out.print(Text(text, style=style))
+
+    def data(self, value: Any) -> None:
+        """Give a program its value; a person is not shown it."""
+        if self.as_json:
+            self._out.print(
+                json.dumps(value, indent=2, default=str),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+
+    def table(
+        self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str
+    ) -> None:
+        """Show ``rows``: as they are to a program, as a table to a person.
+
+        ``empty`` is said to a person when there are none.
+        """
+        self.data(list(rows))
+        if self.as_json:
+            return
+        if not rows:
+            self.say(empty)
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column.replace("_", " "), overflow="fold")
+        for row in rows:
+            table.add_row(*(_cell(row.get(column)) for column in columns))
+        self._out.print(table)
+
+    def progress(self) -> Progress:
+        """Return a progress bar on stderr; a program, or a pipe, gets none."""
+        silent = self.as_json or not self._err.is_terminal
+        return Progress(console=self._err, transient=True, disable=silent)
+
+    def complain(self, error: CliError) -> NoReturn:
+        """Say what is wrong in one sentence and end with its code."""
+        if self.as_json:
+            text = json.dumps({"error": str(error)})
+            self._err.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._err.print(Text(f"bellhop: {error}"), soft_wrap=True)
+        sys.exit(error.code)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+def _cell(value: Any) -> Text:
+    match value:
+        case None:
+            text = "-"
+        case bool():
+            text = "yes" if value else "no"
+        case _:
+            text = str(value)
+    return Text(text, style=_STYLES.get(text, ""))

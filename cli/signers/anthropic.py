@@ -1,0 +1,13 @@
+"""Anthropic: Standard Webhooks."""
+
+from __future__ import annotations
+
+from cli.signers.draft import Delivery, Draft
+from cli.signers.standard_webhooks import standard
+
+SIGNS_TIME_SECONDS = 300
+
+
+def sign(draft: Draft) -> Delivery:
+    """Sign as it does."""
+    return standard(draft, headers="webhook", prefix="wh")

@@ -1,0 +1,11 @@
+"""Square: HMAC over the notification address, as configured, and the body."""
+
+from __future__ import annotations
+
+from cli.signers.draft import Delivery, Draft
+
+
+def sign(draft: Draft) -> Delivery:
+    """Sign as a webhook subscription does."""
+    signature = draft.base64(draft.url, draft.body)
+    return draft.send({"X-Square-Hmacsha256-Signature": signature})

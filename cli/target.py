@@ -1,0 +1,204 @@
+"""Where a verb goes: the local stack, or one that is deployed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cli.output import OutOfReachError, UsageError
+from lambdas.shared import clock
+from lambdas.shared.adapters.dynamodb import DynamoTable
+from lambdas.shared.adapters.s3 import S3Bodies
+from lambdas.shared.fleet import Fleet, FleetError, load
+from lambdas.shared.ledger import TableLedger
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL_FOLDER_VARIABLE = "BELLHOP_LOCAL_FOLDER"
+
+# A person waits at the terminal: better one clear sentence than a minute of silence.
+_CONFIG = Config(
+    connect_timeout=3,
+    read_timeout=20,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    user_agent_extra="bellhop-cli",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A stack that answers; ``clock_file`` is there on the local one alone."""
+
+    name: str
+    api_url: str
+    ledger_table: str
+    payload_bucket: str
+    outputs: Mapping[str, str]
+    session: boto3.Session = field(repr=False)
+    endpoint: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    clock_file: Path | None = None
+    fleet_file: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine."""
+        return self.endpoint is not None
+
+    def client(self, service: str) -> Any:
+        """Return a client of ``service`` for this stack."""
+        return self.session.client(  # type: ignore[call-overload]
+            service, endpoint_url=self.endpoint, config=_CONFIG
+        )
+
+    def now(self) -> datetime:
+        """Return the time as the stack sees it."""
+        text = ""
+        if self.clock_file is not None and self.clock_file.exists():
+            text = self.clock_file.read_text(encoding="utf-8").strip()
+        return clock.parse(text) if text else clock.now()
+
+    @functools.cached_property
+    def fleet(self) -> Fleet:
+        """The fleet that was deployed.
+
+        Raises:
+            UsageError: ``fleet.toml`` cannot be read.
+        """
+        try:
+            return load(self.fleet_file)
+        except FleetError as error:
+            raise UsageError(str(error)) from error
+        except OSError as error:
+            raise UsageError(f"{error.filename}: {error.strerror}") from error
+
+    @functools.cached_property
+    def table(self) -> DynamoTable:
+        """The rows of the ledger."""
+        return DynamoTable(self.ledger_table, lambda: self._dynamodb)
+
+    @functools.cached_property
+    def ledger(self) -> TableLedger:
+        """The ledger of this stack."""
+        bodies = S3Bodies(self.payload_bucket, lambda: self.client("s3"))
+        return TableLedger(self.table, bodies, ledger_days=self.fleet.ledger_days)
+
+    @functools.cached_property
+    def _dynamodb(self) -> Any:
+        return self.client("dynamodb")
+
+    def secret_id(self, source: str) -> str:
+        """Return what the secret of ``source`` is called in Secrets Manager.
+
+        Raises:
+            UsageError: the fleet has no such source.
+        """
+        if source in self.secrets:
+            return self.secrets[source]
+        if source not in self.fleet.sources:
+            there = ", ".join(self.fleet.sources) or "none"
+            raise UsageError(f"no source {source!r} in fleet.toml; there are: {there}")
+        return self.fleet.sources[source].secret_name
+
+
+def find(
+    *, local: bool, stack: str | None, profile: str | None, region: str | None
+) -> Target:
+    """Return the stack that the options name.
+
+    Without ``--local`` or ``--stack`` it is the local one if that is up: a
+    command never reaches into an account that it was not told of.
+
+    Raises:
+        UsageError: the options contradict each other, or name nothing.
+        OutOfReachError: the stack is not there.
+    """
+    if local and stack:
+        raise UsageError("--local and --stack exclude each other")
+    if stack:
+        return _deployed(stack, profile, region)
+    if profile or region:
+        raise UsageError("--profile and --region need --stack NAME")
+    if local or stack_file().exists():
+        return _local(stack_file())
+    raise UsageError("say --stack NAME, or start the local stack with `make up`")
+
+
+def stack_file() -> Path:
+    """Return where the local stack says how it is reached."""
+    folder = os.environ.get(LOCAL_FOLDER_VARIABLE) or ROOT / ".local"
+    return Path(folder) / "stack.json"
+
+
+def _local(file: Path) -> Target:
+    try:
+        stack = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise OutOfReachError(
+            "the local stack is not up; start it with `make up`"
+        ) from None
+    if not _is_running(stack["pid"]):
+        raise OutOfReachError(
+            "the local stack has ended without a word; `make down`, then `make up`"
+        )
+    return Target(
+        name="local",
+        api_url=stack["api_url"],
+        ledger_table=stack["ledger_table"],
+        payload_bucket=stack["payload_bucket"],
+        outputs=stack["outputs"],
+        session=boto3.Session(
+            aws_access_key_id=stack["access_key_id"],
+            aws_secret_access_key=stack["secret_access_key"],
+            region_name=stack["region"],
+        ),
+        endpoint=stack["endpoint"],
+        secrets=stack["secrets"],
+        clock_file=Path(stack["clock_file"]),
+        fleet_file=Path(stack["fleet"]) if stack.get("fleet") else None,
+    )
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _deployed(name: str, profile: str | None, region: str | None) -> Target:
+    try:
+        session = boto3.Session(profile_name=profile, region_name=region)
+        formation = session.client("cloudformation", config=_CONFIG)
+        (stack,) = formation.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        message = error.response["Error"].get("Message", str(error))
+        raise OutOfReachError(f"stack {name}: {message}") from error
+    except (BotoCoreError, ValueError) as error:
+        raise OutOfReachError(f"stack {name}: {error}") from error
+    outputs = {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
+    missing = {"ApiUrl", "LedgerTable", "PayloadBucket"} - outputs.keys()
+    if missing:
+        raise OutOfReachError(
+            f"stack {name} has no output {', '.join(sorted(missing))}: not a Bellhop"
+        )
+    return Target(
+        name=name,
+        api_url=outputs["ApiUrl"],
+        ledger_table=outputs["LedgerTable"],
+        payload_bucket=outputs["PayloadBucket"],
+        outputs=outputs,
+        session=session,
+    )

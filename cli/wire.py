@@ -1,0 +1,124 @@
+"""Puts signed deliveries on the wire, one after another or all at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+
+from cli.output import OutOfReachError
+from cli.signers import Delivery
+
+# More at once measured the local engine's limit instead of the receiver's.
+MOST_IN_FLIGHT = 50
+
+# API Gateway answers within 30 seconds, whatever happens behind it.
+_TIMEOUT_SECONDS = 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back for one delivery; ``body`` is its JSON, or its text."""
+
+    status: int
+    body: Any
+    milliseconds: int
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the sender would take it as delivered."""
+        return 200 <= self.status < 300
+
+    @property
+    def event_id(self) -> str | None:
+        """The id it was accepted under; None for handshakes and refusals."""
+        value = self._field("event_id")
+        return value if isinstance(value, str) else None
+
+    @property
+    def is_deduplicated(self) -> bool | None:
+        """Whether the ledger knew it already."""
+        value = self._field("deduplicated")
+        return value if isinstance(value, bool) else None
+
+    @property
+    def error(self) -> str | None:
+        """The code of a refusal."""
+        value = self._field("error")
+        return value if isinstance(value, str) else None
+
+    def _field(self, name: str) -> Any:
+        return self.body.get(name) if isinstance(self.body, dict) else None
+
+
+class Wire:
+    """A connection pool to one address; redirects are answers, not followed."""
+
+    def __init__(self, url: str) -> None:
+        """Send to ``url``; nothing is connected yet."""
+        self._url = url
+        self._pool = urllib3.PoolManager(
+            maxsize=MOST_IN_FLIGHT, retries=False, timeout=_TIMEOUT_SECONDS
+        )
+
+    def post(self, delivery: Delivery) -> Answer:
+        """Send one delivery.
+
+        Raises:
+            OutOfReachError: nobody answered.
+        """
+        joint = "&" if urlsplit(self._url).query else "?"
+        url = f"{self._url}{joint}{delivery.query}" if delivery.query else self._url
+        began = time.perf_counter()
+        try:
+            answer = self._pool.request(
+                delivery.method,
+                url,
+                body=delivery.body,
+                headers=dict(delivery.headers),
+                redirect=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            host = urlsplit(self._url).netloc
+            raise OutOfReachError(f"no answer from {host}: {error}") from error
+        took = round((time.perf_counter() - began) * 1000)
+        return Answer(
+            status=answer.status, body=_decoded(answer.data), milliseconds=took
+        )
+
+    def at_once(
+        self, deliveries: Sequence[Delivery], answered: Callable[[], None]
+    ) -> list[Answer]:
+        """Send all, in order of ``deliveries``, as simultaneously as threads can.
+
+        At most 50 are in flight; the first of each thread wait for each other.
+        ``answered`` is called after each answer.
+        """
+        threads = min(MOST_IN_FLIGHT, len(deliveries))
+        start = threading.Barrier(threads)
+        begun = threading.local()
+
+        def send(delivery: Delivery) -> Answer:
+            if not hasattr(begun, "yes"):
+                begun.yes = True
+                start.wait()
+            answer = self.post(delivery)
+            answered()
+            return answer
+
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(send, deliveries))
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode(errors="replace")
