@@ -45,3 +45,12 @@ def vectors() -> list[dict[str, Any]]:
     text = (ROOT / "vectors/vectors.json").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = json.loads(text)
     return found
+
+
+def handshakes() -> list[dict[str, Any]]:
+    """Return the set-up requests and the answers wanted; empty where absent."""
+    if ROOT is None:
+        return []
+    text = (ROOT / "vectors/handshakes.json").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(text)
+    return found

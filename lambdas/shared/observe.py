@@ -31,5 +31,7 @@ def _emit(
     with single_metric(
         name=name, unit=unit, value=value, namespace=NAMESPACE
     ) as metric:
+        # Powertools would add POWERTOOLS_SERVICE_NAME as one more dimension.
+        metric.service = ""
         for key, text in dimensions.items():
             metric.add_dimension(name=key, value=text)

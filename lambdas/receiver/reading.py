@@ -1,0 +1,188 @@
+"""Turns a verified request into events, by what its sender's record says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lambdas.receiver.places import Place, fact, find, instant, text, walk
+from lambdas.receiver.request import Answer, Request
+from lambdas.receiver.senders import Sender
+from lambdas.shared.errors import BellhopError, Code, Misconfigured, Rejected
+from lambdas.shared.event import Content, Event, Fact, event_id
+from lambdas.shared.observe import count, logger
+
+# What may travel on the bus beside the ids (DESIGN: flat, at most 4 KB).
+MOST_FACT_BYTES = 4096
+
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One event's part of a request; the whole of it where there is only one."""
+
+    request: Request
+    data: Any
+    index: int = 0
+    alone: bool = True
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The request's headers."""
+        return self.request.headers
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        """The arguments of the request's query."""
+        return self.request.arguments
+
+    @property
+    def content(self) -> Content:
+        """The raw body; of several events each one's own values, as JSON."""
+        if self.alone:
+            return Content(self.request.body, self.request.media_type)
+        body = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
+        return Content(body.encode("utf-8", "surrogatepass"), _JSON)
+
+
+def read(sender: Sender, request: Request) -> list[Event] | Answer:
+    """Return the request's events, or the answer of a handshake.
+
+    Of several events in one request, those that cannot be read are counted
+    and logged as refused, and harm no neighbour.
+
+    Raises:
+        Rejected: the request holds no event that can be read.
+    """
+    data = _decoded(sender, request)
+    if sender.reply is not None:
+        answer = sender.reply(request)
+        if answer is not None:
+            return answer
+    if sender.split is None:
+        return [_event(sender, Part(request=request, data=data))]
+    events: list[Event] = []
+    refusals: list[Rejected] = []
+    for index, item in enumerate(sender.split(data)):
+        part = Part(request=request, data=item, index=index, alone=False)
+        try:
+            events.append(_event(sender, part))
+        except Rejected as refused:
+            refusals.append(refused)
+    if refusals and not events:
+        raise refusals[0]
+    _tell(request, refusals)
+    return events
+
+
+def _tell(request: Request, refusals: list[Rejected]) -> None:
+    name = request.source.name
+    for refused in refusals:
+        count("EventsRefused", Source=name, Reason=refused.code.value)
+        logger.error(
+            "event of a batch refused", source=name, code=refused.code, why=str(refused)
+        )
+
+
+def _decoded(sender: Sender, request: Request) -> Any:
+    if sender.body == "any":
+        try:
+            return request.data
+        except Rejected:
+            return None
+    data = request.data
+    if not isinstance(data, dict | list):
+        raise Rejected(Code.MALFORMED, "the body is neither an object nor a list")
+    return data
+
+
+def _event(sender: Sender, part: Part) -> Event:
+    source, received_at = part.request.source, part.request.received_at
+    kind = text(find(sender.kind, part))
+    if kind is None:
+        raise Rejected(Code.MALFORMED, "the kind is missing")
+    kept = {n: part.headers[n] for n in sender.headers if part.headers.get(n)}
+    return Event(
+        id=event_id(source.name, _delivery_id(sender, part)),
+        source=source.name,
+        kind=kind,
+        occurred_at=instant(_try(sender.occurred_at, part)) or received_at,
+        received_at=received_at,
+        content=part.content,
+        tenant=text(_try(sender.tenant, part)),
+        actor=text(_try(sender.actor, part)),
+        thread=text(_try(sender.thread, part)),
+        facts=_facts(sender, part),
+        headers={n: _clean(value) for n, value in kept.items()},
+    )
+
+
+def _delivery_id(sender: Sender, part: Part) -> str:
+    identity = part.request.source.identity
+    if identity == "body":
+        body = part.content.body
+        return f"body-{hashlib.sha256(body).hexdigest()}"
+    if identity == "request":
+        # API Gateway's id of the request: the sender's repeat is another event.
+        suffix = "" if part.alone else f"-{part.index}"
+        return f"request-{part.request.request_id}{suffix}"
+    if sender.delivery_id is None:
+        raise Misconfigured(
+            f"source {part.request.source.name}: its sender offers no delivery id;"
+            ' say identity = "body" or "request"'
+        )
+    found = find(sender.delivery_id, part)
+    if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+        raise Rejected(Code.NO_DELIVERY_ID, "the delivery id is missing")
+    # Not cut as other texts are: event_id hashes what is too long to be a key.
+    return _clean(str(found))
+
+
+def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
+    wanted = [(n, _try(place, part)) for n, place in sender.facts.items()]
+    wanted += [(path, walk(part.data, path)) for path in part.request.source.facts]
+    facts: dict[str, Fact] = {}
+    dropped: list[str] = []
+    size = len("{}")
+    for name, found in wanted:
+        value = fact(found)
+        if value is None:
+            continue
+        size_with = size + len(json.dumps({name: value}, ensure_ascii=False).encode())
+        if size_with > MOST_FACT_BYTES:
+            dropped.append(name)
+            continue
+        facts[name], size = value, size_with
+    if dropped:
+        logger.warning(
+            "facts dropped, more than 4 KB",
+            source=part.request.source.name,
+            dropped=dropped,
+        )
+    return facts
+
+
+T = TypeVar("T")
+
+
+def _try(place: Place | None, part: Part) -> Any:
+    """Return what is there; what only decorates an event never refuses it."""
+    try:
+        return find(place, part)
+    except (
+        BellhopError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ):
+        return None
+
+
+def _clean(value: str) -> str:
+    return value.encode("utf-8", "backslashreplace").decode()

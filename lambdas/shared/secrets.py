@@ -1,0 +1,189 @@
+"""Secrets of the sources: what one holds, and a short memory of what was fetched.
+
+A secret's text is the bare secret, or JSON ``{"current", "previous",
+"previous_until"}`` while two are live (RFC 3339; without an end ``previous``
+lives until it is removed).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, Protocol
+
+from lambdas.shared.clock import Clock
+from lambdas.shared.errors import Misconfigured, Unavailable
+from lambdas.shared.observe import logger
+
+Which = Literal["current", "previous"]
+
+# How long a change may stay unseen by a warm function.
+MEMORY = timedelta(seconds=60)
+# A mismatch may mean that the secret was changed: look again, but not for every
+# forgery. Counted per secret and process.
+LOOK_AGAIN = timedelta(seconds=60)
+# While Secrets Manager is down, a secret known to have been good serves on: a
+# sender that never retries would lose its events otherwise. After that nobody
+# knows any more whether it was retired.
+SERVE_STALE = timedelta(hours=1)
+# Do not let every request of an outage wait for the same time-out.
+REST_AFTER_FAILURE = timedelta(seconds=5)
+
+_ALWAYS = timedelta.max
+
+
+class SecretStore(Protocol):
+    """Where secrets are kept."""
+
+    def fetch(self, name: str) -> str:
+        """Return the secret's text as it is now.
+
+        Raises:
+            Misconfigured: there is none, it is not text, or it may not be read.
+            Unavailable: the store did not answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """One source's secret; two values while it is being rotated."""
+
+    current: str = field(repr=False)
+    previous: str | None = field(default=None, repr=False)
+    previous_until: datetime | None = None
+
+    def live(self, now: datetime) -> Mapping[Which, str]:
+        """Return the values that are accepted at ``now``, the current first."""
+        values: dict[Which, str] = {"current": self.current}
+        until = self.previous_until
+        if self.previous is not None and (until is None or now < until):
+            values["previous"] = self.previous
+        return values
+
+
+def parse(name: str, text: str) -> Secret:
+    """Read a secret's text.
+
+    Raises:
+        Misconfigured: it is empty, or JSON of another form. The message names
+            the secret and never quotes it.
+    """
+    # A pasted secret often ends in a newline; no sender's does.
+    text = text.rstrip("\r\n")
+    if not text.strip():
+        raise Misconfigured(f"secret {name} is empty")
+    if not text.startswith("{"):
+        return Secret(current=text)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Misconfigured(f"secret {name}: want text or a JSON object") from None
+    current, previous = _value(name, found, "current"), None
+    if found.get("previous"):
+        previous = _value(name, found, "previous")
+    return Secret(
+        current=current, previous=previous, previous_until=_until(name, found)
+    )
+
+
+def _value(name: str, found: Mapping[str, Any], key: str) -> str:
+    value = found.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise Misconfigured(f"secret {name}: {key!r}: want text that is not empty")
+    return value
+
+
+def _until(name: str, found: Mapping[str, Any]) -> datetime | None:
+    value = found.get("previous_until")
+    if value is None:
+        return None
+    try:
+        until = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise Misconfigured(
+            f"secret {name}: 'previous_until': want an RFC 3339 time"
+        ) from None
+    return until if until.tzinfo else until.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class _Entry:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    secret: Secret | None = None
+    fetched_at: datetime | None = None
+    looked_again_at: datetime | None = None
+    failed_at: datetime | None = None
+
+
+class Secrets:
+    """Remembers secrets for a minute; safe under threads, one fetch at a time."""
+
+    def __init__(self, store: SecretStore, clock: Clock) -> None:
+        """Fetch from ``store``; grow older by ``clock``."""
+        self._store = store
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+
+    def get(self, name: str) -> Secret:
+        """Return the secret, at most a minute old.
+
+        While the store is down, at most an hour old.
+
+        Raises:
+            Misconfigured: it is missing, unreadable or of the wrong form.
+            Unavailable: the store did not answer and nothing is remembered.
+        """
+        entry = self._entry(name)
+        with entry.lock:
+            if entry.secret and self._age(entry.fetched_at) < MEMORY:
+                return entry.secret
+            try:
+                return self._fetch(name, entry)
+            except Unavailable:
+                if not entry.secret or self._age(entry.fetched_at) > SERVE_STALE:
+                    raise
+                logger.warning("old secret used, the store is down", secret=name)
+                return entry.secret
+
+    def look_again(self, name: str, seen: Secret) -> Secret | None:
+        """Return another secret than ``seen``, if there is one by now.
+
+        For the moment after a mismatch. It fetches once a minute at most.
+
+        Raises:
+            Misconfigured: as :meth:`get`.
+            Unavailable: the store did not answer: nobody knows.
+        """
+        entry = self._entry(name)
+        with entry.lock:
+            if entry.secret == seen:
+                if self._age(entry.looked_again_at) < LOOK_AGAIN:
+                    return None
+                self._fetch(name, entry)
+                entry.looked_again_at = self._clock()
+            return entry.secret if entry.secret != seen else None
+
+    def _entry(self, name: str) -> _Entry:
+        return self._entries.setdefault(name, _Entry())
+
+    def _fetch(self, name: str, entry: _Entry) -> Secret:
+        if self._age(entry.failed_at) < REST_AFTER_FAILURE:
+            raise Unavailable(f"secret {name}: the store failed a moment ago")
+        try:
+            text = self._store.fetch(name)
+        except Unavailable:
+            entry.failed_at = self._clock()
+            raise
+        entry.secret = None  # what was there is no longer true, whatever this is
+        entry.secret = parse(name, text)
+        entry.fetched_at, entry.failed_at = self._clock(), None
+        return entry.secret
+
+    def _age(self, since: datetime | None) -> timedelta:
+        # Never, or a clock that was turned back: as old as can be.
+        age = self._clock() - since if since else _ALWAYS
+        return age if age >= timedelta(0) else _ALWAYS

@@ -1,0 +1,160 @@
+"""Every captured signed request gets its verdict from the real handler."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lambdas.receiver import handler
+from lambdas.shared import senders
+from tests import real_data
+from tests.unit.receiver.door import NOW, Call, Door, Heard
+
+Vector = Mapping[str, Any]
+
+# A registered sender whose proof fetches a key has its own test.
+IMPLEMENTED = [v for v in real_data.vectors() if v["sender"] in senders.names()]
+
+# Signed where they are real: Slack, Discord and SNS have tests of their own.
+SIGNED = {"slack", "discord", "aws-sns"}
+HANDSHAKES = [
+    case
+    for case in real_data.handshakes()
+    if case["sender"] in senders.names() and case["sender"] not in SIGNED
+]
+
+
+class Context:
+    function_name = "receiver"
+    memory_limit_in_mb = 1769
+    invoked_function_arn = "arn:aws:lambda:eu-central-1:123456789012:function:receiver"
+    aws_request_id = "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("as_base64", [False, True], ids=["text", "base64"])
+@pytest.mark.parametrize("vector", IMPLEMENTED, ids=lambda v: v["id"])
+def test_captured_request_gets_its_verdict(
+    vector: Vector, as_base64: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door = Door(
+        vector["sender"],
+        public_url=(vector["url"] or "").partition("?")[0] or None,
+        tolerance_seconds=vector["tolerance_s"] or None,
+    )
+    secrets = [vector["secret"], *(vector.get("additional_secrets") or [])]
+    door.secret = (
+        secrets[0]
+        if len(secrets) == 1
+        else json.dumps({"current": secrets[0], "previous": secrets[1]})
+    )
+    door.clock.at = judged_at(vector)
+    if not as_base64 and not is_text(body(vector)):
+        pytest.fail("API Gateway would not send this as text: judge it as base64")
+
+    heard = knock(door, request(vector, as_base64=as_base64), monkeypatch)
+
+    real_data.used("vectors")
+    if vector["valid"]:
+        assert heard.status not in (401, 500, 503), heard
+    else:
+        assert heard.status in (400, 401), heard
+        assert door.accepted == []
+
+
+def test_counts_per_sender(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = Counter(v["sender"] for v in IMPLEMENTED)
+
+    with capsys.disabled():
+        print("\nvectors judged:", dict(sorted(counts.items())))  # noqa: T201
+    assert set(counts) <= set(senders.names())
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("case", HANDSHAKES, ids=lambda c: c["id"])
+def test_handshake_is_answered_and_not_stored(
+    case: Vector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {k: v for k, v in case["config"].items() if k != "secret"}
+    door = Door(case["sender"], options=options)
+    door.secret = case["config"].get("secret", "unused")
+    asked, wanted = case["request"], case["expected"]
+    call = Call(
+        headers=asked["headers"],
+        body=base64.b64decode(asked["body_b64"] or ""),
+        method=asked["method"],
+        query=asked["url"].partition("?")[2],
+    )
+
+    heard = knock(door, call, monkeypatch)
+
+    assert heard.status == wanted["status"]
+    assert heard.body == wanted.get("body", heard.body)
+    if "json" in wanted:
+        assert heard.json == wanted["json"]
+    if "content_type" in wanted:
+        assert heard.headers["content-type"].startswith(wanted["content_type"])
+    assert door.accepted == []
+
+
+def test_unsigned_slack_handshake_is_refused(
+    fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slack signs it: to answer a stranger would help to take an address over."""
+    cases = json.loads((fixtures / "vectors/handshakes.json").read_text("utf-8"))
+    (case,) = (c for c in cases if c["sender"] == "slack")
+    asked = Call(
+        headers=case["request"]["headers"],
+        body=base64.b64decode(case["request"]["body_b64"]),
+    )
+
+    heard = knock(Door("slack"), asked, monkeypatch)
+
+    assert (heard.status, heard.json) == (401, {"error": "bad_signature"})
+
+
+def knock(door: Door, call: Call, monkeypatch: pytest.MonkeyPatch) -> Heard:
+    monkeypatch.setattr(handler, "_intake", lambda: door.intake)
+    answer = handler.handle(call.to_api_gateway(door.source.name), Context())  # type: ignore[arg-type]
+    return Heard(answer["statusCode"], answer["headers"], answer["body"])
+
+
+def request(vector: Vector, *, as_base64: bool) -> Call:
+    return Call(
+        headers=vector["headers"],
+        body=body(vector),
+        method=vector["method"],
+        query=(vector["url"] or "").partition("?")[2],
+        base64=as_base64,
+    )
+
+
+def body(vector: Vector) -> bytes:
+    repeat = vector.get("body_repeat")
+    if repeat:
+        return bytes(repeat["char"].encode() * repeat["count"])
+    return base64.b64decode(vector["body_b64"])
+
+
+def is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def judged_at(vector: Vector) -> datetime:
+    if vector["now"] is not None:
+        return datetime.fromtimestamp(vector["now"], UTC)
+    try:
+        return datetime.fromtimestamp(float(vector["timestamp"]), UTC)
+    except (TypeError, ValueError, OverflowError):
+        return NOW
