@@ -182,12 +182,14 @@ class Table:
             return None
         return Table(self._below(key), self.raw(key), self._problems)
 
+    def rest(self) -> dict[str, Any]:
+        """Return what the file says under keys that nobody has asked for yet."""
+        return {k: v for k, v in self._values.items() if k not in self._asked}
+
     def close(self) -> None:
         """Note every key of the file that nobody asked for."""
-        for key in self._values:
-            if key not in self._asked:
-                near = did_you_mean(key, self._asked)
-                self.problem(key, f"unknown key{near}")
+        for key in self.rest():
+            self.problem(key, f"unknown key{did_you_mean(key, self._asked)}")
 
     def _below(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Literal, Protocol, cast
 
+from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet.model import BUILT_IN_SOURCES, Generic, Pick, Source
 from lambdas.shared.fleet.problems import Table, did_you_mean
 
@@ -53,12 +55,17 @@ class Traits(Protocol):
         """How long the sender waits for an answer, where that is known."""
         ...
 
+    @property
+    def options(self) -> Collection[str]:
+        """The keys that ``[sources.NAME]`` may hold for this sender alone."""
+        ...
+
 
 class FindTraits(Protocol):
     """Finds a sender's traits by its name."""
 
     def __call__(self, name: str, /) -> Traits:
-        """Return them, or raise ``LookupError``, whose text says what is known."""
+        """Return them, or raise ``LookupError`` or ``Misconfigured``, saying why."""
         ...
 
 
@@ -89,7 +96,7 @@ def slow_to_start(
     for name, source in sources.items():
         try:
             patience = find_traits(source.sender).gives_up_after_seconds
-        except LookupError:
+        except (LookupError, Misconfigured):
             continue
         if patience is not None and patience <= 1:
             impatient.append((name, patience))
@@ -125,28 +132,32 @@ def _source(name: str, table: Table, find_traits: FindTraits | None) -> Source:
         ignore_actors=table.texts("ignore_actors"),
         identity=identity,
         generic=generic,
-        options=table.mapping("options"),
     )
     if generic is not None:
         _check_generic(table, source, generic)
-    elif find_traits is not None:
-        _check_sender(table, source, find_traits)
+    elif find_traits is None:
+        # Synth has told the sender's own keys from misspelled ones.
+        return replace(source, options=table.rest())
+    else:
+        source = _check_sender(table, source, find_traits)
     table.close()
     return source
 
 
-def _check_sender(table: Table, source: Source, find_traits: FindTraits) -> None:
+def _check_sender(table: Table, source: Source, find_traits: FindTraits) -> Source:
     try:
         traits = find_traits(source.sender)
-    except LookupError as error:
+    except (LookupError, Misconfigured) as error:
         table.problem("sender", str(error.args[0] if error.args else error))
-        return
+        return replace(source, options=table.rest())
     _check_identity(table, source, has_delivery_id=traits.has_delivery_id)
     if traits.needs_public_url and source.public_url is None:
         table.problem(
             "public_url",
             f"sender {source.sender!r} signs the address it calls; want that address",
         )
+    options = {key: table.raw(key) for key in traits.options if table.has(key)}
+    return replace(source, options=options)
 
 
 def _check_identity(table: Table, source: Source, *, has_delivery_id: bool) -> None:

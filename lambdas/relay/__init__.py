@@ -1,0 +1,1 @@
+"""Carries each newly accepted event from the ledger to the bus."""
