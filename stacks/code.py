@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 from aws_cdk import aws_lambda as lambda_
@@ -16,11 +15,12 @@ class Assets:
     def __init__(self, fleet_path: Path) -> None:
         """Ship ``fleet_path`` in every zip, as ``fleet.toml``."""
         self._fleet_path = fleet_path
-        # A staged folder is kept by CDK too, but finding it again costs seconds.
-        self.code = functools.cache(self._code)
+        self._codes: dict[frozenset[str], lambda_.Code] = {}
 
-    def _code(self, *sets: str) -> lambda_.Code:
+    def code(self, *sets: str) -> lambda_.Code:
         """Return our code with ``core`` and these sets of dependencies."""
-        return lambda_.Code.from_asset(
-            str(packaging.stage(("core", *sets), self._fleet_path))
-        )
+        key = frozenset({"core", *sets})
+        if key not in self._codes:
+            folder = packaging.stage(key, self._fleet_path)
+            self._codes[key] = lambda_.Code.from_asset(str(folder))
+        return self._codes[key]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import CfnOutput, CfnResource, CfnRule, CfnRuleAssertion, Fn, Stack
 from constructs import Construct
 
 from lambdas.shared.fleet import Fleet, FleetError
+from lambdas.shared.senders import SenderTraits
 from stacks.bus import Bus
 from stacks.code import Assets
 from stacks.encryption import Encryption
@@ -32,23 +34,32 @@ class FleetStack(Stack):
         id: str,
         *,
         fleet: Fleet,
+        traits: Mapping[str, SenderTraits],
         assets: Assets,
-        receiver_sets: tuple[str, ...],
         **kwargs: Any,
     ) -> None:
-        """Build the fleet; ``receiver_sets`` are the dependencies its senders need."""
+        """Build the fleet; ``traits`` are those of each source's sender."""
         super().__init__(scope, id, **kwargs)
         encryption = Encryption(self, "Encryption")
         ledger = Ledger(
             self, "Ledger", encryption=encryption, ledger_days=fleet.ledger_days
         )
         failures = FailureQueues(self, "FailureQueues", encryption=encryption)
-        secrets = Secrets(self, "Secrets", sources=fleet.sources, encryption=encryption)
+        secrets = Secrets(
+            self,
+            "Secrets",
+            names=[
+                source.secret_name
+                for name, source in fleet.sources.items()
+                if traits[name].secret
+            ],
+            encryption=encryption,
+        )
         bus = Bus(self, "Bus", failures=failures)
         ingress = Ingress(
             self,
             "Ingress",
-            code=assets.code(*receiver_sets),
+            code=assets.code(*(each.needs for each in traits.values())),
             warm=fleet.warm or 0,
             ledger=ledger,
             secrets=secrets,

@@ -37,7 +37,7 @@ class Function(Construct):
         environment: Mapping[str, str] | None = None,
         recursive_loop: lambda_.RecursiveLoop | None = None,
     ) -> None:
-        """Make ``lambdas.<name>.handler.handle``; ``settings`` win in its environment."""
+        """Make ``lambdas.<name>.handler.handle``; ``settings`` overrule all else."""
         super().__init__(scope, id)
         self.role = iam.Role(
             self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")

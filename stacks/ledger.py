@@ -59,6 +59,11 @@ class Ledger(Construct):
             )
         )
 
+    def allow_lost_batches(self, role: iam.IRole) -> None:
+        """Let Lambda, as ``role``, keep the batches that a stream mapping gave up."""
+        self.allow_put(role, LOST_BATCHES)
+        self._allow_list(role)
+
     def allow_put(self, role: iam.IRole, *prefixes: str) -> None:
         """Let ``role`` write objects under ``prefixes``."""
         self._allow_objects(role, "s3:PutObject", prefixes)
@@ -68,12 +73,15 @@ class Ledger(Construct):
         """Let ``role`` read objects under ``prefixes``, and see that one is gone."""
         self._allow_objects(role, "s3:GetObject", prefixes)
         # Who may not list is told "access denied" of an object that is missing.
+        self._allow_list(role)
+        self._encryption.allow_objects(role, write=False)
+
+    def _allow_list(self, role: iam.IRole) -> None:
         role.add_to_principal_policy(
             iam.PolicyStatement(
                 actions=["s3:ListBucket"], resources=[self.bucket.bucket_arn]
             )
         )
-        self._encryption.allow_objects(role, write=False)
 
     def _allow_objects(
         self, role: iam.IRole, action: str, prefixes: tuple[str, ...]

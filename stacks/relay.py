@@ -11,7 +11,7 @@ from lambdas.shared.settings import RelaySettings
 from stacks.bus import Bus
 from stacks.encryption import Encryption
 from stacks.function import Function
-from stacks.ledger import LOST_BATCHES, Ledger
+from stacks.ledger import Ledger
 from stacks.queues import FailureQueues, allow_send
 
 _TIMEOUT_SECONDS = 60
@@ -63,7 +63,7 @@ class Relay(Construct):
         )
         ledger.allow(relay.role, "PutItem")
         ledger.allow_stream(relay.role)
-        ledger.allow_put(relay.role, LOST_BATCHES)
+        ledger.allow_lost_batches(relay.role)
         bus.allow_put(relay.role)
         allow_send(relay.role, failures.parked, encryption)
         # L1: the L2 source would also grant listing every stream of the account, and

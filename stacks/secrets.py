@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from lambdas.shared.fleet import Source
 from stacks import nag
 from stacks.encryption import Encryption
 
@@ -26,14 +25,13 @@ class Secrets(Construct):
         scope: Construct,
         id: str,
         *,
-        sources: Mapping[str, Source],
+        names: Iterable[str],
         encryption: Encryption,
     ) -> None:
-        """Make the secrets; two sources may share one."""
+        """Make the secrets of these names; two sources may share one."""
         super().__init__(scope, id)
         self._encryption = encryption
-        names = sorted({source.secret_name for source in sources.values()})
-        self._secrets = {name: self._make(name) for name in names}
+        self._secrets = {name: self._make(name) for name in sorted(set(names))}
 
     def allow_all(self, role: iam.IRole) -> None:
         """Let ``role`` read every source's secret, and no other."""
