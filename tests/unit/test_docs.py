@@ -1,0 +1,39 @@
+"""Pages point at things that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+_MAKE = re.compile(r"(?:^|`)make ([a-z-]+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = _LINK.findall(page.read_text(encoding="utf-8"))
+    inside = [target for target in targets if "://" not in target]
+
+    assert [each for each in inside if not (page.parent / each).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_make_commands_exist(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    known = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+    assert set(_MAKE.findall(page.read_text(encoding="utf-8"))) <= known
+
+
+def test_every_decision_is_in_the_list() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+
+    pages = [path.name for path in folder.glob("0*.md")]
+    assert len(pages) >= 6
+    assert [name for name in pages if f"({name})" not in listed] == []
