@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 from lambdas.shared.clock import rfc3339
 from lambdas.shared.errors import GiveUp
 from lambdas.shared.event import Content, Event
+from lambdas.shared.story import Story, told
 from lambdas.shared.table import NEW, Absent, Below, Change, Row, Table
 
 Via = Literal["door", "queue"]
@@ -74,6 +75,10 @@ class Ledger(Protocol):
         """
         ...
 
+    def story(self, event_id: str) -> Story | None:
+        """Return the event and all that became of it, by one query."""
+        ...
+
     def unheard(self, event_id: str, expires_at: int) -> None:
         """Record that no agent's pattern matches; twice is the same as once."""
         ...
@@ -110,7 +115,8 @@ class TableLedger:
     def accept(self, event: Event, *, via: Via = "door", ignored: bool = False) -> bool:
         """See :class:`Ledger`; a large body is stored before the row that names it."""
         packed = zlib.compress(event.body)
-        row = event_row(event, via=via, ignored=ignored, lifetime=self._lifetime)
+        row = event_row(event, via=via, ignored=ignored)
+        row["expires_at"] = self.expires_at(event)
         if len(packed) <= INLINE_BODY_BYTES:
             row["body"] = packed
         else:
@@ -122,6 +128,16 @@ class TableLedger:
         """See :class:`Ledger`."""
         row = self._table.get(event_id, EVENT_ROW)
         return None if row is None else event_from(row, self._bodies.get)
+
+    def story(self, event_id: str) -> Story | None:
+        """See :class:`Ledger`."""
+        rows = list(self._table.query(event_id))
+        own = next((row for row in rows if row["sk"] == EVENT_ROW), None)
+        return None if own is None else told(event_from(own, self._bodies.get), rows)
+
+    def expires_at(self, event: Event) -> int:
+        """Return when the rows of ``event`` expire, in epoch seconds."""
+        return int((event.received_at + self._lifetime).timestamp())
 
     def unheard(self, event_id: str, expires_at: int) -> None:
         """See :class:`Ledger`."""
@@ -162,10 +178,8 @@ class TableLedger:
         return self._table.update(f"count#{key}", hour, change, when=room).done
 
 
-def event_row(
-    event: Event, *, via: Via, ignored: bool, lifetime: timedelta
-) -> dict[str, Any]:
-    """Return the row of an event, all but its body.
+def event_row(event: Event, *, via: Via, ignored: bool) -> dict[str, Any]:
+    """Return the row of an event, all but its body and when it expires.
 
     Facts and headers are JSON text, so that no number of a sender's is changed
     or refused by the store.
@@ -181,7 +195,6 @@ def event_row(
         "thread": event.thread,
         "occurred_at": rfc3339(event.occurred_at),
         "received_at": rfc3339(event.received_at),
-        "expires_at": int((event.received_at + lifetime).timestamp()),
         "accepted": _time_partition(event.received_at, shard),
         "facts": json.dumps(dict(event.facts), separators=(",", ":")),
         "headers": json.dumps(dict(event.headers), separators=(",", ":")),

@@ -1,0 +1,105 @@
+"""What an agent may use of its run: the public contract, beside Event and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Protocol
+
+
+class Log(Protocol):
+    """Writes lines that carry the run's event id, agent and attempt.
+
+    The message is constant, what varies are fields. Bodies and secrets do not
+    belong in a log.
+    """
+
+    def info(self, message: str, **fields: Any) -> None:
+        """Something finished."""
+        ...
+
+    def warning(self, message: str, **fields: Any) -> None:
+        """Something went wrong that the system will cope with."""
+        ...
+
+    def error(self, message: str, **fields: Any) -> None:
+        """A human must act."""
+        ...
+
+
+class Run(Protocol):
+    """One attempt of an agent at one event, as the agent sees it.
+
+    Names of steps and effects are unique within a run, and the same in every
+    attempt: they are how a later attempt finds what an earlier one did. Steps
+    may run side by side in threads of the agent's, each under its own name; a
+    step inside a step is refused. Results are JSON values, and come back as
+    such in the first attempt too (a tuple comes back as a list).
+    """
+
+    @property
+    def agent(self) -> str:
+        """The agent's name in ``fleet.toml``."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first attempt at this event, counted on after a redrive."""
+        ...
+
+    @property
+    def deadline(self) -> datetime:
+        """When this attempt ends, timezone-aware; no step starts after it."""
+        ...
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker has been told to stop; on Lambda it never is."""
+        ...
+
+    @property
+    def log(self) -> Log:
+        """The run's log."""
+        ...
+
+    def step(
+        self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return ``fn(*args, **kwargs)``, or what it returned in an earlier attempt.
+
+        Raises:
+            GiveUp: the result is not JSON, or the name was used before.
+        """
+        ...
+
+    def effect(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        repeatable: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Touch the outside world once, however often the event is delivered.
+
+        ``fn`` is given the keyword ``operation_id``, the same in every attempt.
+        It says what became of it::
+
+            it returns           it happened; the result is stored
+            RetryLater, GiveUp   it surely did not happen; it may be sent again
+            Misconfigured        likewise
+            anything else        it may have happened: in doubt
+
+        In doubt it is sent again only if ``repeatable`` says that twice is the
+        same as once, or ``fn`` itself says so (:func:`agents.repeatable`).
+
+        Raises:
+            InDoubt: it may have happened already, and may not be sent again.
+            GiveUp: as for a step.
+        """
+        ...
+
+    def secret(self, name: str) -> str:
+        """Return the secret ``name``, which the agent's ``secrets`` must list."""
+        ...

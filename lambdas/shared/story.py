@@ -1,0 +1,216 @@
+"""What became of an event: the rows beside it, as values.
+
+One query on the event's id gives them all; :func:`told` sorts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lambdas.shared.event import Event
+from lambdas.shared.table import Row
+
+RUN, STEP, EFFECT = "run#", "step#", "effect#"
+
+
+class State(StrEnum):
+    """Where a run is; QUEUED and ``unheard`` are shown, not stored."""
+
+    PROCESSING = "PROCESSING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    SUSPENDED = "SUSPENDED"
+    DEAD = "DEAD"
+    SKIPPED = "SKIPPED"
+    MISSED = "MISSED"
+
+
+# States that a person may have to act on; they are in the index by state.
+ATTENTION = frozenset({State.FAILED, State.DEAD})
+
+
+class Category(StrEnum):
+    """Why a run failed, by who has to act."""
+
+    #: RetryLater: the other side did not take it yet.
+    PASSING = "passing"
+    #: A service of AWS that we need did not answer.
+    UNAVAILABLE = "unavailable"
+    #: GiveUp: no later delivery can succeed.
+    GAVE_UP = "gave_up"
+    #: An effect was started and nobody recorded its outcome.
+    IN_DOUBT = "in_doubt"
+    #: Any other exception of the agent.
+    ERROR = "error"
+    #: The agent tried to end the process: SystemExit, KeyboardInterrupt.
+    CRASH = "crash"
+    #: The agent cannot be loaded, or a secret or a grant is missing.
+    SETUP = "setup"
+    #: The event expires before the run could end.
+    TOO_OLD = "too_old"
+    #: The agent's own limit of runs per hour is used up.
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a run is where it is; equal fingerprints are the same fault."""
+
+    category: str
+    type: str
+    message: str
+    downstream: str | None = None
+    fingerprint: str
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the attribute ``reason``."""
+        row = {
+            "category": str(self.category),
+            "type": self.type,
+            "message": self.message,
+            "downstream": self.downstream,
+            "fingerprint": self.fingerprint,
+        }
+        return {name: value for name, value in row.items() if value is not None}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Reason:
+        """Read :meth:`to_row` back."""
+        return cls(
+            category=row["category"],
+            type=row["type"],
+            message=row["message"],
+            downstream=row.get("downstream"),
+            fingerprint=row["fingerprint"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One agent's processing of one event. Times are epoch milliseconds.
+
+    ``due_at`` is when anyone may claim it: the end of the lease while
+    PROCESSING, the retry time while FAILED.
+    """
+
+    agent: str
+    state: State
+    attempt: int
+    carrier: str
+    generation: int
+    due_at: int | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+    reason: Reason | None = None
+
+    @classmethod
+    def from_row(cls, row: Row) -> RunRecord:
+        """Read a run row of the ledger."""
+        reason = row.get("reason")
+        return cls(
+            agent=row["sk"].removeprefix(RUN),
+            state=State(row["state"]),
+            attempt=row.get("attempt", 0),
+            carrier=row.get("carrier", ""),
+            generation=row.get("generation", 0),
+            due_at=row.get("due_at"),
+            started_at=row.get("started_at"),
+            finished_at=row.get("finished_at"),
+            reason=None if reason is None else Reason.from_row(reason),
+        )
+
+
+class Status(StrEnum):
+    """Where a step or an effect is; steps know DONE only."""
+
+    #: Marked before it is sent. Found by a later attempt, it is in doubt.
+    STARTED = "STARTED"
+    #: It happened, and its result is stored.
+    DONE = "DONE"
+    #: Marked, and surely not sent: it may be started afresh.
+    RELEASED = "RELEASED"
+    #: An operator looked: it happened. It is not sent again; it has no result.
+    HAPPENED = "HAPPENED"
+    #: An operator looked: it did not happen. It may be started afresh.
+    NOT_HAPPENED = "NOT_HAPPENED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """A step or an effect of a run. Times are epoch milliseconds."""
+
+    agent: str
+    name: str
+    status: Status
+    generation: int
+    operation_id: str | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+
+    @classmethod
+    def from_row(cls, row: Row) -> StepRecord:
+        """Read a step or effect row; agents' names hold no ``#``."""
+        _, agent, name = row["sk"].split("#", 2)
+        return cls(
+            agent=agent,
+            name=name,
+            status=Status(row["status"]),
+            generation=row.get("generation", 0),
+            operation_id=row.get("operation_id"),
+            started_at=row.get("started_at"),
+            finished_at=row.get("finished_at"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The whole of an event. ``via``: through the ``door`` or a ``queue``."""
+
+    event: Event
+    via: str
+    expires_at: int
+    is_ignored: bool
+    is_unheard: bool
+    runs: tuple[RunRecord, ...]
+    steps: tuple[StepRecord, ...]
+    effects: tuple[StepRecord, ...]
+
+
+def told(event: Event, rows: Iterable[Row]) -> Story:
+    """Return the story of ``event`` from all rows under its id."""
+    by_key = {row["sk"]: row for row in rows}
+    own = by_key["event"]
+
+    def records(prefix: str) -> tuple[StepRecord, ...]:
+        found = [row for sk, row in by_key.items() if sk.startswith(prefix)]
+        return tuple(StepRecord.from_row(row) for row in found)
+
+    return Story(
+        event=event,
+        via=own["via"],
+        expires_at=own["expires_at"],
+        is_ignored=own.get("ignored", False),
+        is_unheard="unheard" in by_key,
+        runs=tuple(
+            RunRecord.from_row(row) for sk, row in by_key.items() if sk.startswith(RUN)
+        ),
+        steps=records(STEP),
+        effects=records(EFFECT),
+    )
+
+
+def operation_id(event_id: str, agent: str, effect: str, generation: int) -> str:
+    """Return the id under which an effect is known to the other side.
+
+    The first 32 hex digits of SHA-256 over the UTF-8 text
+    ``<event id>\\n<agent>\\n<effect>\\n<generation>``: the same in every attempt
+    and redrive. ``agent`` is the name its runs are kept under; ``generation``
+    is a decimal number, 0 unless a replay asked for fresh effects. Of the four
+    only the effect's name could hold a line break, and it may not.
+    """
+    text = f"{event_id}\n{agent}\n{effect}\n{generation}"
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

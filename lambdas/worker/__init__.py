@@ -1,0 +1,1 @@
+"""Runs one agent: claims a run, guards its effects, tells what became of it."""

@@ -1,0 +1,99 @@
+"""The carrier rule: who may claim a run, and what every other message does.
+
+A run has one carrier: the message whose id is in its row. Pure; the row is
+changed by :mod:`lambdas.worker.runs` under the condition made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lambdas.shared.story import State
+from lambdas.shared.table import NEW, Below, Condition, Is, IsNot, OneOf, Row
+from lambdas.worker.delivery import Delivery
+
+
+class Verdict(StrEnum):
+    """What became of a delivery."""
+
+    #: The agent returned; acknowledged.
+    SUCCEEDED = "succeeded"
+    #: The agent failed and its message comes back after the back-off.
+    FAILED = "failed"
+    #: The run failed for good; its message bounces until SQS moves it to the DLQ.
+    DEAD = "dead"
+    #: The agent's own limit of runs per hour is used up; acknowledged.
+    SKIPPED = "skipped"
+    #: Another message answers for this run, or it is over; acknowledged.
+    ACKNOWLEDGED = "acknowledged"
+    #: The carrier of a dead run, on its way to the DLQ.
+    BOUNCED = "bounced"
+    #: The carrier of a run in progress; it comes back when the lease is over.
+    WAITING = "waiting"
+    #: The claim was taken over: neither the row nor the message is touched.
+    STALE = "stale"
+    #: The ledger did not answer, or no time was left; the message comes back.
+    UNDECIDED = "undecided"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the message may be deleted."""
+        return self in _DONE
+
+
+_DONE = frozenset({Verdict.SUCCEEDED, Verdict.SKIPPED, Verdict.ACKNOWLEDGED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to work on a run until ``lease_ends_ms``, under a token of its own."""
+
+    event_id: str
+    agent: str
+    expires_at: int
+    token: str
+    generation: int
+    attempt: int
+    lease_ends_ms: int
+
+
+class StaleClaim(Exception):
+    """The lease is over or the run was taken over: nothing more may be touched."""
+
+
+def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
+    """Return the condition under which the row of the run may be claimed.
+
+    The letters are those of the rule: (a) there is no row; (b) what it waited
+    for has passed; (c) it waits, and this is its carrier; (d) it is dead, and
+    this message was sent later: a redrive; (e) a replay asks for fresh effects.
+    """
+    open_states = (State.PROCESSING, State.FAILED, State.SUSPENDED)
+    due = OneOf("state", open_states) & Below("due_at", now_ms)
+    carried = OneOf("state", (State.FAILED, State.SUSPENDED)) & Is(
+        "carrier", delivery.message_id
+    )
+    redriven = (
+        Is("state", State.DEAD)
+        & IsNot("carrier", delivery.message_id)
+        & Below("finished_at", delivery.sent_ms)
+    )
+    # A message older than the last replay must not lower the run's generation: its
+    # claim is refused here, and made again at the generation of the row.
+    not_older = Below("generation", generation + 1)
+    return (
+        NEW | (not_older & (due | carried | redriven)) | Below("generation", generation)
+    )
+
+
+def refused(row: Row, message_id: str) -> Verdict:
+    """Return what a message does that may not claim the run in ``row``."""
+    is_carrier = row["carrier"] == message_id
+    match row["state"]:
+        case State.PROCESSING if is_carrier:
+            return Verdict.WAITING
+        case State.DEAD if is_carrier:
+            return Verdict.BOUNCED
+        case _:
+            return Verdict.ACKNOWLEDGED

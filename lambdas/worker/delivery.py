@@ -1,0 +1,164 @@
+"""A queue message, read: which event it carries to which agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lambdas.shared.event import Content, Event, event_id
+
+_OURS = "bellhop."
+
+
+class NotOurs(Exception):
+    """The message is no EventBridge event: nothing can be claimed for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One receive of one message. ``sent_ms`` and the like are SQS's own times.
+
+    ``expires_at`` is the event's, in epoch seconds. ``agent`` is the name runs
+    are kept under.
+    """
+
+    event_id: str
+    agent: str
+    message_id: str
+    sent_ms: int
+    first_received_ms: int
+    receive_count: int
+    receipt: str
+    expires_at: int
+    received_at: datetime
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """An SQS record and the EventBridge envelope in it."""
+
+    id: str
+    sent_ms: int
+    first_received_ms: int
+    receive_count: int
+    receipt: str
+    envelope: Mapping[str, Any]
+    body: bytes
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Message:
+        """Read the record of a Lambda event.
+
+        Raises:
+            NotOurs: its body is not an EventBridge envelope.
+        """
+        envelope = _envelope(record["body"])
+        told = record["attributes"]
+        sent_ms = int(told["SentTimestamp"])
+        return cls(
+            id=record["messageId"],
+            sent_ms=sent_ms,
+            first_received_ms=int(
+                told.get("ApproximateFirstReceiveTimestamp", sent_ms)
+            ),
+            receive_count=int(told["ApproximateReceiveCount"]),
+            receipt=record["receiptHandle"],
+            envelope=envelope,
+            body=record["body"].encode("utf-8", "surrogatepass"),
+        )
+
+    @property
+    def is_from_relay(self) -> bool:
+        """Whether the event is in the ledger already; else AWS told it directly."""
+        return str(self.envelope["source"]).startswith(_OURS)
+
+    def delivery(self, agent: str) -> Delivery:
+        """Return what a message of the relay carries.
+
+        Raises:
+            NotOurs: its detail is not the relay's.
+        """
+        detail = self.envelope["detail"]
+        try:
+            return self.carrying(
+                agent,
+                event_id=_text(detail["event_id"]),
+                expires_at=int(detail["expires_at"]),
+                received_at=_instant(detail["received_at"]),
+                generation=int(detail.get("generation", 0)),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise NotOurs(f"not a detail of the relay: {error!r}") from error
+
+    def carrying(
+        self,
+        agent: str,
+        *,
+        event_id: str,
+        expires_at: int,
+        received_at: datetime,
+        generation: int = 0,
+    ) -> Delivery:
+        """Return this message as the delivery of that event."""
+        return Delivery(
+            event_id=event_id,
+            agent=agent,
+            message_id=self.id,
+            sent_ms=self.sent_ms,
+            first_received_ms=self.first_received_ms,
+            receive_count=self.receive_count,
+            receipt=self.receipt,
+            expires_at=expires_at,
+            received_at=received_at,
+            generation=generation,
+        )
+
+    def aws_event(self, now: datetime) -> Event:
+        """Return the event that AWS told directly; its body is the envelope.
+
+        The detail's flat values are not facts: the rule that brought it here
+        has matched the envelope itself.
+
+        Raises:
+            NotOurs: the envelope lacks its id or time.
+        """
+        try:
+            source = _text(self.envelope["source"])
+            return Event(
+                id=event_id("aws", f"{source}:{_text(self.envelope['id'])}"),
+                source="aws",
+                kind=_text(self.envelope["detail-type"]),
+                occurred_at=_instant(self.envelope["time"]),
+                received_at=now,
+                content=Content(self.body, "application/json"),
+                tenant=self.envelope.get("account"),
+                facts={"source": source, "region": self.envelope.get("region")},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise NotOurs(f"not an AWS event: {error!r}") from error
+
+
+def _envelope(body: str) -> Mapping[str, Any]:
+    try:
+        envelope = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise NotOurs("not JSON") from error
+    wanted = ("source", "detail-type", "detail")
+    if not isinstance(envelope, dict) or any(name not in envelope for name in wanted):
+        raise NotOurs("not an EventBridge event")
+    return envelope
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"want text, got {type(value).__name__}")
+    return value
+
+
+def _instant(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    return instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC)

@@ -1,0 +1,158 @@
+"""The run as an agent sees it: names are checked here, rows are kept by the steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Any
+
+from lambdas.shared import observe
+from lambdas.shared.contract import Log
+from lambdas.shared.effects import Repeat, repeat_of, sending
+from lambdas.shared.errors import GiveUp, Misconfigured, RetryLater, Unavailable
+from lambdas.shared.fleet import Agent
+from lambdas.worker.claim import StaleClaim
+from lambdas.worker.steps import Call, Steps
+
+# Names are sort keys beside the agent's; DynamoDB allows 1,024 bytes in all.
+_LONGEST_NAME = 200
+
+_inside: ContextVar[str | None] = ContextVar("bellhop_step", default=None)
+
+
+class RunLog:
+    """A :class:`lambdas.shared.contract.Log` that says whose line it is."""
+
+    def __init__(self, **fields: Any) -> None:
+        """Add ``fields`` to every line."""
+        self._fields = fields
+
+    def info(self, message: str, **fields: Any) -> None:
+        """See the contract."""
+        observe.logger.info(message, extra={**fields, **self._fields})
+
+    def warning(self, message: str, **fields: Any) -> None:
+        """See the contract."""
+        observe.logger.warning(message, extra={**fields, **self._fields})
+
+    def error(self, message: str, **fields: Any) -> None:
+        """See the contract."""
+        observe.logger.error(message, extra={**fields, **self._fields})
+
+
+class ThisRun:
+    """A :class:`lambdas.shared.contract.Run`: one attempt, until it is closed.
+
+    ``lost`` is set once the claim was found stale; an agent that swallows the
+    error must not be taken for one that succeeded.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        attempt: int,
+        deadline: datetime,
+        log: Log,
+        secret_of: Callable[[str], str],
+        steps: Callable[[ThisRun], Steps],
+    ) -> None:
+        """``steps`` makes the keeper of this run's rows."""
+        self.agent = agent.name
+        self.attempt = attempt
+        self.deadline = deadline
+        self.stopping = False
+        self.log = log
+        self.lost: StaleClaim | None = None
+        self._secrets = frozenset(agent.secrets)
+        self._secret_of = secret_of
+        self._steps = steps(self)
+        self._names: set[str] = set()
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def step(
+        self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """See the contract."""
+        with self._entered(name):
+            return self._steps.step(name, lambda: fn(*args, **kwargs))
+
+    def effect(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        repeatable: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """See the contract."""
+        repeat = repeat_of(fn) or (Repeat() if repeatable else None)
+        with self._entered(name):
+            return self._steps.effect(
+                Call(name=name, fn=fn, args=args, kwargs=kwargs, repeat=repeat)
+            )
+
+    def secret(self, name: str) -> str:
+        """See the contract.
+
+        Raises:
+            Misconfigured: the agent's ``secrets`` do not list it, or it is unset.
+            RetryLater: it could not be fetched now.
+        """
+        if name not in self._secrets:
+            raise Misconfigured(
+                f"fleet.toml: agents.{self.agent}.secrets: does not list {name!r}"
+            )
+        try:
+            return self._secret_of(name)
+        except Unavailable as error:
+            # Inside an effect it tells that nothing was sent.
+            raise RetryLater(str(error), downstream="secretsmanager") from error
+
+    def close(self) -> None:
+        """Refuse everything from now on: the attempt is over."""
+        self._is_over = True
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Let the effect that is called inside use this run's secrets."""
+        with sending(self):
+            yield
+
+    @contextmanager
+    def _entered(self, name: str) -> Iterator[None]:
+        outer = _inside.get()
+        if outer is not None:
+            raise GiveUp(
+                f"{name!r} was asked for inside {outer!r}: steps and effects do not"
+                " nest; call them one after another"
+            )
+        self._take(name)
+        token = _inside.set(name)
+        try:
+            yield
+        except StaleClaim as error:
+            self.lost = error
+            raise
+        finally:
+            _inside.reset(token)
+
+    def _take(self, name: Any) -> None:
+        if self._is_over:
+            raise GiveUp(f"{name!r} was asked for after its run had ended")
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+            raise GiveUp(f"a name of 1 to {_LONGEST_NAME} characters, not {name!r:.80}")
+        if not name.isprintable():
+            raise GiveUp(f"a name on one line, without control characters: {name!r}")
+        with self._lock:
+            if name in self._names:
+                raise GiveUp(
+                    f"{name!r} was used before in this run: names are how a later"
+                    " attempt finds what was done, so each is used once"
+                )
+            self._names.add(name)

@@ -1,0 +1,221 @@
+"""Runs one agent for one delivery, wherever the worker lives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from aws_lambda_powertools.utilities.idempotency import (
+    IdempotencyConfig,
+    idempotent_function,
+)
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyPersistenceLayerError,
+)
+
+from lambdas.shared.clock import Clock, milliseconds
+from lambdas.shared.errors import BellhopError, GiveUp
+from lambdas.shared.fleet import Agent
+from lambdas.shared.ledger import Bodies, TableLedger
+from lambdas.shared.observe import logger
+from lambdas.shared.table import Table
+from lambdas.worker import agent as agents
+from lambdas.worker import telling
+from lambdas.worker.claim import Claim, Verdict
+from lambdas.worker.delivery import Delivery, Message
+from lambdas.worker.ending import OverLimit, TooOld, ending_of
+from lambdas.worker.run import RunLog, ThisRun
+from lambdas.worker.runs import Ended, Ending, RunRow
+from lambdas.worker.steps import Steps
+
+# SQS keeps a message hidden for 12 hours at most, counted from its receive.
+LONGEST_HIDDEN_SECONDS = 12 * 60 * 60
+
+
+class Visibility(Protocol):
+    """How long a received message stays hidden from everybody."""
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        """Show it again ``seconds`` from now. Raises Unavailable, Misconfigured."""
+        ...
+
+
+class TimeLeft(Protocol):
+    """Tells how long this worker may go on; a Lambda context is one."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds until the worker is ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything that a runner needs of the world.
+
+    ``chance(low, high)`` draws a number between the two; ``token()`` returns
+    one that nobody ever used.
+    """
+
+    ledger: TableLedger
+    table: Table
+    bodies: Bodies
+    queue: Visibility
+    secret_of: Callable[[str], str]
+    clock: Clock
+    chance: Callable[[float, float], float]
+    token: Callable[[], str]
+
+
+class Runner:
+    """Takes deliveries of one agent's queue, each by itself, from any thread."""
+
+    def __init__(self, agent: Agent, ports: Ports) -> None:
+        """Run ``agent``; its module is loaded at the first run."""
+        self._agent = agent
+        self._ports = ports
+
+    def take(self, message: Message, time: TimeLeft) -> Verdict:
+        """Run what ``message`` carries; an event that AWS told is accepted first.
+
+        Raises:
+            NotOurs: it carries no event.
+            Unavailable, Misconfigured: the ledger did not take the event.
+        """
+        return self.run(self._delivery(message), time)
+
+    def run(self, delivery: Delivery, time: TimeLeft) -> Verdict:
+        """Claim the run, call the agent, and say what became of the delivery."""
+        row = RunRow(
+            self._ports.table,
+            delivery,
+            token=self._ports.token(),
+            clock=self._ports.clock,
+            visibility_seconds=self._agent.visibility_seconds,
+            judge=lambda error: self._judge(error, delivery),
+        )
+        guarded = idempotent_function(
+            lambda *, delivery: self._attempt(delivery, row),
+            data_keyword_argument="delivery",
+            persistence_store=row,
+            # Only the time left is asked of it.
+            config=IdempotencyConfig(lambda_context=time),  # type: ignore[arg-type]
+        )
+        try:
+            guarded(delivery=delivery)
+        except Ended:
+            pass  # the verdict and the ending say it all
+        except IdempotencyPersistenceLayerError as error:
+            telling.ledger_failed(delivery, error)
+            row.verdict = Verdict.UNDECIDED
+        verdict = row.verdict or Verdict.UNDECIDED
+        self._hide(delivery, verdict, row)
+        telling.ended(self._agent.name, delivery, verdict, row, self._ports.clock())
+        return verdict
+
+    def _delivery(self, message: Message) -> Delivery:
+        key = self._agent.key
+        if message.is_from_relay:
+            return message.delivery(key)
+        event = message.aws_event(self._ports.clock())
+        ledger = self._ports.ledger
+        if not ledger.accept(event, via="queue"):
+            # What holds is when it was first accepted; nothing extends its life.
+            event = ledger.event(event.id) or event
+        return message.carrying(
+            key,
+            event_id=event.id,
+            expires_at=ledger.expires_at(event),
+            received_at=event.received_at,
+        )
+
+    def _attempt(self, delivery: Delivery, row: RunRow) -> None:
+        """Call the agent under the claim; whatever it raises becomes Ended."""
+        claim = row.claim
+        if claim is None:
+            # POWERTOOLS_IDEMPOTENCY_DISABLED would run every delivery, unguarded.
+            raise RuntimeError("no run without a claim: Powertools' guard is off")
+        telling.started(self._agent.name)
+        run = self._run(claim)
+        try:
+            self._called(delivery, claim, run)
+        except BaseException as error:
+            raise Ended(run.lost or error) from error
+        finally:
+            run.close()
+        if run.lost is not None:
+            raise Ended(run.lost)
+
+    def _called(self, delivery: Delivery, claim: Claim, run: ThisRun) -> None:
+        now = self._ports.clock()
+        if now + timedelta(seconds=self._agent.timeout_seconds) >= _expiry(delivery):
+            raise TooOld("too old to run safely: its rows expire before it could end")
+        function = agents.load(self._agent.module, self._agent.function)
+        event = self._ports.ledger.event(delivery.event_id)
+        if event is None:
+            raise GiveUp("the ledger does not hold this event", downstream="ledger")
+        limit = self._agent.max_runs_per_hour
+        if limit is not None and claim.attempt == 1:
+            key = f"{claim.agent}#{event.thread or ''}"
+            if not self._ports.ledger.once_an_hour(key, now, limit):
+                raise OverLimit(f"max_runs_per_hour: {limit} runs were made this hour")
+        agents.call(function, event, run)
+
+    def _run(self, claim: Claim) -> ThisRun:
+        log = RunLog(
+            event_id=claim.event_id, agent=self._agent.name, attempt=claim.attempt
+        )
+        ports = self._ports
+        return ThisRun(
+            agent=self._agent,
+            attempt=claim.attempt,
+            deadline=datetime.fromtimestamp(claim.lease_ends_ms / 1000, UTC),
+            log=log,
+            secret_of=ports.secret_of,
+            steps=lambda run: Steps(
+                ports.table, ports.bodies, claim, ports.clock, run.sending
+            ),
+        )
+
+    def _judge(self, error: BaseException, delivery: Delivery) -> Ending:
+        ports = self._ports
+        return ending_of(error, delivery, self._agent, ports.clock(), ports.chance)
+
+    def _hide(self, delivery: Delivery, verdict: Verdict, row: RunRow) -> None:
+        """Let the message show when its run is due; a failure to do so is harmless.
+
+        It then comes back when the queue's own visibility is over.
+        """
+        now_ms = milliseconds(self._ports.clock())
+        due_ms: int | None = None
+        match verdict:
+            case Verdict.FAILED if row.ending is not None:
+                due_ms = row.ending.due_ms
+            case Verdict.WAITING:
+                due_ms = row.due_ms
+            case Verdict.DEAD | Verdict.BOUNCED:
+                due_ms = now_ms
+            case _:
+                pass
+        if due_ms is None:
+            return
+        hidden_ms = max(0, now_ms - delivery.first_received_ms)
+        longest = LONGEST_HIDDEN_SECONDS - math.ceil(hidden_ms / 1000)
+        seconds = min(max(0, math.ceil((due_ms - now_ms) / 1000)), longest)
+        if seconds < 0:
+            return
+        try:
+            self._ports.queue.hide(delivery.receipt, seconds)
+        except BellhopError as error:
+            logger.warning(
+                "message not hidden as wished",
+                event_id=delivery.event_id,
+                agent=self._agent.name,
+                reason=str(error),
+            )
+
+
+def _expiry(delivery: Delivery) -> datetime:
+    return datetime.fromtimestamp(delivery.expires_at, UTC)

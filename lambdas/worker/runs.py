@@ -1,0 +1,211 @@
+"""The run row as Powertools' idempotency record: one row per run, changed in place.
+
+``idempotent_function`` calls the hooks; each is one conditional update of ours,
+so that attempts and reasons survive and a stale worker changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyItemAlreadyExistsError,
+)
+from aws_lambda_powertools.utilities.idempotency.persistence.base import (
+    BasePersistenceLayer,
+)
+from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
+    DataRecord,
+)
+
+from lambdas.shared.clock import Clock, milliseconds
+from lambdas.shared.errors import Misconfigured
+from lambdas.shared.story import ATTENTION, RUN, Reason, State
+from lambdas.shared.table import Change, Condition, Is, Outcome, Row, Table
+from lambdas.worker.claim import Claim, StaleClaim, Verdict, may_claim, refused
+from lambdas.worker.delivery import Delivery
+
+# The lease must end before the message shows again, or a redrive would be
+# acknowledged against a dead worker's claim and lost.
+LEASE_MARGIN_MS = 5_000
+
+_VERDICTS = {
+    State.SUCCEEDED: Verdict.SUCCEEDED,
+    State.FAILED: Verdict.FAILED,
+    State.DEAD: Verdict.DEAD,
+    State.SKIPPED: Verdict.SKIPPED,
+}
+
+
+class Ended(Exception):
+    """Whatever an agent raised, told to Powertools as one ordinary exception.
+
+    Powertools would let a BaseException pass without a word, and would take
+    an idempotency error of the agent's own for one of its own.
+    """
+
+    def __init__(self, cause: BaseException) -> None:
+        """Carry ``cause``."""
+        super().__init__(type(cause).__name__)
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an attempt ends; ``due_ms`` is when a failed one may be tried again."""
+
+    state: State
+    reason: Reason | None = None
+    due_ms: int | None = None
+
+
+SUCCESS = Ending(state=State.SUCCEEDED)
+
+
+class RunRow(BasePersistenceLayer):
+    """The row of one run, for one delivery of it; never shared, never used twice.
+
+    After the guarded call, ``verdict`` says what became of the delivery and
+    ``ending`` how the attempt ended, if it was this one that ended it. While
+    the agent runs, ``claim`` is its right to do so.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        delivery: Delivery,
+        *,
+        token: str,
+        clock: Clock,
+        visibility_seconds: int,
+        judge: Callable[[BaseException], Ending],
+    ) -> None:
+        """``judge`` says how an attempt ends that raised; ``token`` is new."""
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._table = table
+        self._delivery = delivery
+        self._token = token
+        self._clock = clock
+        self._visibility_ms = visibility_seconds * 1000
+        self._judge = judge
+        self.claim: Claim | None = None
+        self.verdict: Verdict | None = None
+        self.ending: Ending | None = None
+        #: When the run in progress may be claimed, if this delivery has to wait.
+        self.due_ms: int | None = None
+
+    def save_inprogress(
+        self, data: Any, remaining_time_in_millis: int | None = None
+    ) -> None:
+        """Claim the run, or take the verdict of one who may not."""
+        if remaining_time_in_millis is None:
+            raise Misconfigured("a run needs to know how much time it has left")
+        if remaining_time_in_millis <= 0:
+            self.verdict = Verdict.UNDECIDED
+            self._nothing_to_run()
+        now_ms = milliseconds(self._clock())
+        lease_ends_ms = now_ms + min(
+            remaining_time_in_millis, self._visibility_ms - LEASE_MARGIN_MS
+        )
+        outcome = self._claim(self._delivery.generation, now_ms, lease_ends_ms)
+        newer = outcome.row.get("generation", 0)
+        if not outcome.done and newer > self._delivery.generation:
+            outcome = self._claim(newer, now_ms, lease_ends_ms)
+        # The answer to a claim may be lost and the call repeated below us: then the
+        # row that refuses the second one is our own.
+        if outcome.done or outcome.row.get("claim_token") == self._token:
+            self.claim = self._claimed(outcome.row)
+            return
+        self.verdict = refused(outcome.row, self._delivery.message_id)
+        if self.verdict is Verdict.WAITING:
+            self.due_ms = outcome.row["due_at"]
+        self._nothing_to_run()
+
+    def save_success(self, data: Any, result: Any) -> None:
+        """End the attempt well; what the agent returned is not stored."""
+        self._end(SUCCESS)
+
+    def delete_record(self, data: Any, exception: Exception) -> None:
+        """End the attempt as ``judge`` says. The row stays, with its reason."""
+        cause = exception.cause if isinstance(exception, Ended) else exception
+        if isinstance(cause, StaleClaim):
+            self.verdict = Verdict.STALE
+        else:
+            self._end(self._judge(cause))
+
+    def get_record(self, data: Any) -> DataRecord:
+        """Never needed: a refused claim has returned the row already."""
+        return _COMPLETED
+
+    def _claim(self, generation: int, now_ms: int, lease_ends_ms: int) -> Outcome:
+        delivery = self._delivery
+        change = Change(
+            set={
+                "state": State.PROCESSING,
+                "carrier": delivery.message_id,
+                "claim_token": self._token,
+                "due_at": lease_ends_ms,
+                "generation": generation,
+                "started_at": now_ms,
+                "expires_at": delivery.expires_at,
+            },
+            add={"attempt": 1},
+            remove=("reason", "finished_at", "attention"),
+        )
+        return self._update(change, may_claim(delivery, generation, now_ms))
+
+    def _claimed(self, row: Row) -> Claim:
+        return Claim(
+            event_id=self._delivery.event_id,
+            agent=self._delivery.agent,
+            expires_at=self._delivery.expires_at,
+            token=self._token,
+            generation=row["generation"],
+            attempt=row["attempt"],
+            lease_ends_ms=row["due_at"],
+        )
+
+    def _end(self, ending: Ending) -> None:
+        attributes = {
+            "state": ending.state,
+            "finished_at": milliseconds(self._clock()),
+            "reason": ending.reason.to_row() if ending.reason else None,
+            "due_at": ending.due_ms,
+            "attention": ending.state if ending.state in ATTENTION else None,
+        }
+        change = Change(
+            set={name: v for name, v in attributes.items() if v is not None},
+            remove=[name for name, v in attributes.items() if v is None],
+        )
+        if self._update(change, Is("claim_token", self._token)).done:
+            self.ending = ending
+            self.verdict = _VERDICTS[ending.state]
+        else:
+            self.verdict = Verdict.STALE
+
+    def _update(self, change: Change, when: Condition) -> Outcome:
+        sk = f"{RUN}{self._delivery.agent}"
+        return self._table.update(self._delivery.event_id, sk, change, when=when)
+
+    def _nothing_to_run(self) -> NoReturn:
+        # "Completed, no data" makes Powertools return at once, without an exception.
+        raise IdempotencyItemAlreadyExistsError(old_data_record=_COMPLETED)
+
+    # The base class demands these; its hooks that would call them are ours above.
+
+    def _get_record(self, idempotency_key: str) -> DataRecord:
+        raise NotImplementedError
+
+    def _put_record(self, data_record: DataRecord) -> None:
+        raise NotImplementedError
+
+    def _update_record(self, data_record: DataRecord) -> None:
+        raise NotImplementedError
+
+    def _delete_record(self, data_record: DataRecord) -> None:
+        raise NotImplementedError
+
+
+_COMPLETED = DataRecord(idempotency_key="run", status="COMPLETED")

@@ -1,0 +1,111 @@
+"""What the worker logs and measures: one line per delivery that did something.
+
+Metrics go out twice, with the agent's name and without: alarms are over the
+fleet, dashboards per agent. Messages of errors are not logged, they may quote a
+payload; the ledger keeps them with the run.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lambdas.shared.observe import count, logger, measure
+from lambdas.worker.claim import Verdict
+from lambdas.worker.delivery import Delivery
+from lambdas.worker.runs import RunRow
+
+_METRICS = {
+    Verdict.SUCCEEDED: "RunsSucceeded",
+    Verdict.FAILED: "RunsFailed",
+    Verdict.DEAD: "RunsDead",
+    Verdict.SKIPPED: "RunsSkipped",
+}
+
+
+def started(agent: str) -> None:
+    """An attempt begins."""
+    _count("RunsStarted", agent)
+
+
+def ended(
+    agent: str, delivery: Delivery, verdict: Verdict, row: RunRow, now: datetime
+) -> None:
+    """A delivery has its verdict."""
+    fields: dict[str, Any] = {
+        "event_id": delivery.event_id,
+        "agent": agent,
+        "message_id": delivery.message_id,
+        "receive_count": delivery.receive_count,
+        "attempt": row.claim.attempt if row.claim else None,
+        "verdict": str(verdict),
+    }
+    if row.ending is not None and row.ending.reason is not None:
+        reason = row.ending.reason
+        fields |= {
+            "category": reason.category,
+            "type": reason.type,
+            "downstream": reason.downstream,
+            "fingerprint": reason.fingerprint,
+        }
+    if verdict in _METRICS:
+        _count(_METRICS[verdict], agent)
+    match verdict:
+        case Verdict.SUCCEEDED:
+            seconds = (now - delivery.received_at).total_seconds()
+            _measure("AcceptedToDoneSeconds", max(0.0, seconds), agent)
+            logger.info("run succeeded", **fields)
+        case Verdict.DEAD:
+            logger.error("run is dead", **fields)
+        case Verdict.FAILED:
+            logger.warning("run failed, will be retried", **fields)
+        case Verdict.STALE:
+            logger.warning("run was taken over", **fields)
+        case Verdict.UNDECIDED:
+            logger.warning("run not started or not recorded", **fields)
+        case _:
+            logger.info("nothing to run", **fields)
+
+
+def ledger_failed(delivery: Delivery, error: Exception) -> None:
+    """The ledger did not take a claim or its end."""
+    logger.warning(
+        "ledger failed",
+        event_id=delivery.event_id,
+        agent=delivery.agent,
+        message_id=delivery.message_id,
+        reason=str(error),
+    )
+
+
+def not_ours(agent: str, message_id: str, why: str) -> None:
+    """A message carries no event; SQS will move it to the dead letters."""
+    logger.error(
+        "message carries no event", agent=agent, message_id=message_id, why=why
+    )
+
+
+def not_taken(agent: str, message_id: str, error: Exception) -> None:
+    """The event of a message could not be written down; the message comes back."""
+    logger.warning(
+        "event not taken", agent=agent, message_id=message_id, reason=str(error)
+    )
+
+
+def broken(agent: str, message_id: str, error: Exception) -> None:
+    """The worker itself failed; the message comes back."""
+    logger.exception(
+        "worker failed", exc_info=error, agent=agent, message_id=message_id
+    )
+
+
+def _count(name: str, agent: str) -> None:
+    count(name)
+    count(name, Agent=agent)
+
+
+def _measure(name: str, value: float, agent: str) -> None:
+    measure(name, value, MetricUnit.Seconds)
+    measure(name, value, MetricUnit.Seconds, Agent=agent)

@@ -1,0 +1,81 @@
+"""One agent's runner, put together over AWS, as Lambda's batches need it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import TYPE_CHECKING
+
+from lambdas.shared import clock
+from lambdas.shared.adapters import dynamodb
+from lambdas.shared.adapters.s3 import S3Bodies
+from lambdas.shared.adapters.secretsmanager import SecretsManager
+from lambdas.shared.adapters.sqs import SqsVisibility
+from lambdas.shared.errors import BellhopError
+from lambdas.shared.fleet import Agent, deployed
+from lambdas.shared.secrets import Secrets
+from lambdas.worker import telling
+from lambdas.worker.claim import Verdict
+from lambdas.worker.delivery import Message, NotOurs
+from lambdas.worker.runner import Ports, Runner, TimeLeft
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+    from lambdas.shared.settings import WorkerSettings
+
+
+class NotDone(Exception):
+    """The record is reported as failed, so that its message comes back."""
+
+
+class Worker:
+    """Answers for each record of a batch by itself."""
+
+    def __init__(self, agent: Agent, runner: Runner) -> None:
+        """Hand every message to ``runner``."""
+        self._agent = agent
+        self._runner = runner
+
+    def take(self, record: SQSRecord, lambda_context: TimeLeft) -> Verdict:
+        """Run what one record carries.
+
+        Raises:
+            NotDone: its message must come back.
+            NotOurs: it carries no event; it comes back until SQS moves it away.
+            BellhopError: an event that AWS told could not be written down.
+        """
+        try:
+            message = Message.from_record(record.raw_event)
+            verdict = self._runner.take(message, lambda_context)
+        except NotOurs as error:
+            telling.not_ours(self._agent.name, record.message_id, str(error))
+            raise
+        except BellhopError as error:
+            telling.not_taken(self._agent.name, record.message_id, error)
+            raise
+        except Exception as error:
+            # The batch processor would pass over it in silence.
+            telling.broken(self._agent.name, record.message_id, error)
+            raise
+        if not verdict.is_done:
+            raise NotDone(verdict)
+        return verdict
+
+
+def from_settings(settings: WorkerSettings) -> Worker:
+    """Return the worker of a deployed function; nothing is called yet."""
+    fleet = deployed()
+    agent = fleet.agents[settings.agent_name]
+    secrets = Secrets(SecretsManager(), clock.now)
+    ports = Ports(
+        ledger=dynamodb.ledger(settings, ledger_days=fleet.ledger_days),
+        table=dynamodb.table(settings),
+        bodies=S3Bodies(settings.payload_bucket),
+        queue=SqsVisibility(settings.queue_url),
+        secret_of=lambda name: secrets.get(name).current,
+        clock=clock.now,
+        chance=random.SystemRandom().uniform,
+        token=lambda: uuid.uuid4().hex,
+    )
+    return Worker(agent, Runner(agent, ports))
