@@ -3,16 +3,16 @@
 What must be told apart (see ``lambdas.shared.effects``)::
 
     RetryLater      surely not happened, may later: no connection, 408, 425, 429, 503
-    GiveUp          surely not happened, never will: any other 3xx or 4xx
-    OutcomeUnknown  may have happened: sent and no whole answer, any other 5xx
+    GiveUp          surely not happened, never will: any other 4xx, 307, 308
+    OutcomeUnknown  may have happened: sent and no whole answer, any other 5xx, 302
 
 A 5xx is no promise that nothing happened: Stripe calls it indeterminate
 (docs.stripe.com/error-low-level), Slack's ``fatal_error`` says that "some
 aspect of the operation" may have succeeded, and GitHub has been seen to keep a
-comment that it answered with 500 (probot/probot#921: posted four times). 503 and 429 are refusals
-(RFC 9110 15.6.4, RFC 6585 4). For a call that changes nothing (``acts=False``)
-a passing failure is RetryLater and a refusal is OutcomeUnknown: looking could
-not tell.
+comment that it answered with 500 (probot/probot#921: posted four times). 503
+and 429 are refusals (RFC 9110 15.6.4, RFC 6585 4). For a call that changes
+nothing (``acts=False``) a passing failure is RetryLater and a refusal is
+OutcomeUnknown: looking could not tell.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ LARGEST_ANSWER_BYTES = 8_000_000
 _LONGEST_MESSAGE = 300
 _REFUSED_FOR_NOW = frozenset({408, 425, 429, 503})
 _MOST_REDIRECTS = 3
+# "Look there for the result" is how many services end a POST (RFC 9110 15.4.4).
+_SEEN_TO = frozenset({301, 302, 303})
 
 # Their lines carry whole URLs, and an incoming-webhook URL is a secret.
 logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -132,7 +134,7 @@ class Answer:
         why = f"answered {self.status}: {self.message}"
         if self.status in _REFUSED_FOR_NOW:
             raise self.call.later(why, self.after)
-        if self.status >= 500:
+        if self.status >= 500 or self.status in _SEEN_TO:
             raise self.call.unknown(why, self.after)
         raise self.call.refused(why)
 

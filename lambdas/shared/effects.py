@@ -2,9 +2,10 @@
 
 An effect is a function that takes the keyword ``operation_id``. Its outcome::
 
-    it returns               it happened; the result is stored
-    one of NOT_HAPPENED      it surely did not happen; the mark is taken back
-    anything else, a crash   in doubt: it may have happened
+    it returns                 it happened; the result is stored
+    RetryLater, GiveUp,        it surely did not happen; the mark is taken back
+    Misconfigured
+    anything else, a crash     in doubt: it may have happened
 
 The decorator :func:`repeatable` says what a later attempt may do about an
 effect in doubt. Without it (and without ``repeatable=True`` at the call) the
@@ -20,13 +21,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, overload
 
-from lambdas.shared.errors import GiveUp, Misconfigured, RetryLater, Unavailable
+from lambdas.shared.errors import Misconfigured
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-# What an effect raises to say that nothing happened. The last two come from the
-# secret that could not be read, before anything is sent.
-NOT_HAPPENED = (RetryLater, GiveUp, Misconfigured, Unavailable)
 
 _MARK = "__bellhop_repeat__"
 
