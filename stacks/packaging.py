@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,9 @@ _RECIPE = b"2"
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.pyc", "*.pyi", ".*", "requirements", "requirements.*", "tests"
 )
+
+
+_KEPT_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,7 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     digest = _digest(dependencies, code, fleet_path, own, compiled=python is not None)
     asset = BUILD / f"asset-{'-'.join(names)}-{digest}"
     if asset.is_dir():
+        os.utime(asset)  # still in use: see drop_old_assets
         return asset
     aside = Path(tempfile.mkdtemp(prefix="staging-", dir=BUILD))
     for dependency in dependencies:
@@ -193,6 +198,15 @@ def _link(source: str, copy: str) -> None:
         return
     except OSError:  # some mounts have no hard links
         shutil.copy2(source, copy)
+
+
+def drop_old_assets() -> None:
+    """Remove what was staged, or left half staged, and not asked for in a week."""
+    week_ago = time.time() - _KEPT_SECONDS
+    for path in BUILD.glob("*-*"):
+        is_staged = path.name.startswith(("asset-", "staging-", "building-"))
+        if is_staged and path.stat().st_mtime < week_ago:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def put_in_place(aside: Path, path: Path) -> Path:

@@ -111,9 +111,7 @@ def _build(uv: Path, name: str, target: Target, environ: Mapping[str, str]) -> N
 def _drop_outdated() -> None:
     current = {folder(name, target) for name in SETS for target in (AWS, HERE)}
     for path in BUILD.iterdir():
-        is_set = path.name.split("-")[0] in SETS
-        is_left_over = path.name.startswith("building-")
-        if (is_set or is_left_over) and path not in current:
+        if path.name.split("-")[0] in SETS and path not in current:
             shutil.rmtree(path)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from local.setup import deps
 from local.setup.locks import lock
 from local.setup.shell import SetupError, require_python, run, say, uv_environ
-from stacks.packaging import BUILD, ROOT, SETS, lock_of
+from stacks.packaging import BUILD, ROOT, SETS, drop_old_assets, lock_of
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin/python"
@@ -38,6 +38,7 @@ def set_up(*, relock: bool) -> None:
     """
     BUILD.mkdir(exist_ok=True)
     with _alone():
+        drop_old_assets()
         if relock or not _is_fresh():
             require_python()
             _make(relock=relock)
