@@ -18,6 +18,18 @@ from lambdas.shared.fleet.problems import Table, did_you_mean, shown
 
 # PutRule: an event pattern holds at most 4,096 characters.
 _LONGEST_PATTERN = 4_096
+# What the relay publishes, and can judge.
+_ENVELOPE = ("source", "detail-type", "detail")
+_DETAIL = (
+    "event_id",
+    "tenant",
+    "received_at",
+    "expires_at",
+    "facts",
+    "actor",
+    "thread",
+    "generation",
+)
 _ON_PURPOSE = "or say everything = true on the agent"
 
 
@@ -119,11 +131,29 @@ def _from_pattern(
                 )
     bus = bus or _bus_of(entry, pattern)
     if bus == OWN_BUS:
+        _check_fields(entry, pattern, _ENVELOPE, "pattern")
         for name in _starts(pattern.get("source"), plain_only=True):
             if name.startswith("bellhop."):
                 known = name.removeprefix("bellhop.")
                 _check_known(entry, "pattern.source", known, sources)
     return Subscription(pattern=pattern, bus=bus)
+
+
+def _check_fields(
+    entry: Table, pattern: Mapping[str, Any], known: Collection[str], path: str
+) -> None:
+    """Refuse fields that no event of this fleet has: such a rule would be deaf."""
+    for key, value in pattern.items():
+        if key == "$or":
+            for way in value if isinstance(value, list) else ():
+                if isinstance(way, dict):
+                    _check_fields(entry, way, known, path)
+        elif key.partition(".")[0] not in known:
+            near = "; facts are under detail.facts" if known is _DETAIL else ""
+            wanted = ", ".join(known)
+            entry.problem(f"{path}.{key}", f"no event has it; want {wanted}{near}")
+        elif key == "detail" and isinstance(value, dict):
+            _check_fields(entry, value, _DETAIL, f"{path}.detail")
 
 
 def _bus_of(entry: Table, pattern: Mapping[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Finds accepted events that reached neither agent nor ``unheard``, and relays them."""
