@@ -1,9 +1,9 @@
 """Effects on EventBridge: an event put onto a bus.
 
 EventBridge gives every entry a new id and removes no duplicates. An event put
-twice therefore carries its operation id in ``detail.operation_id``, by which
-whoever receives it can tell; a Bellhop agent that hears it does: the event is
-accepted under ``aws:<source>:<operation id>``, so the second is the same event.
+twice therefore carries its operation id in ``detail.bellhop.operation_id``, by
+which whoever receives it can tell; a Bellhop agent that hears it does: the event
+is accepted under ``aws:<source>:<operation id>``, so the second is the same event.
 
 Rules of the service, from docs.aws.amazon.com/eventbridge: ``PutEvents``.
 """
@@ -39,15 +39,16 @@ def put(
 
     ``source`` is your own word (``billing``); ``aws.`` and ``bellhop.`` are
     taken. An agent hears it by ``on = [{ pattern = { source = ["billing"] } }]``.
-    Sent again after a lost answer, receivers tell by ``detail.operation_id``.
+    Sent again after a lost answer, receivers tell by ``detail.bellhop.operation_id``.
     The agent's ``allow`` must grant ``events:PutEvents`` on the bus.
     """
     if source.startswith(("aws.", "bellhop.")):
         raise GiveUp(f"bus.put: source {source!r} is taken", downstream="eventbridge")
+    ours = {"operation_id": operation_id}
     entry = {
         "Source": source,
         "DetailType": kind,
-        "Detail": json.dumps({**detail, "operation_id": operation_id}),
+        "Detail": json.dumps({**detail, "bellhop": ours}),
         "EventBusName": bus,
     }
     with outcome("eventbridge"):

@@ -120,6 +120,9 @@ class Message:
     def aws_event(self, now: datetime) -> Event:
         """Return the event that AWS told directly; its body is the envelope.
 
+        One that an effect put (``agents.effects.bus``) has its operation id as
+        its id, so that one put twice is one event.
+
         The detail's flat values are not facts: the rule that brought it here
         has matched the envelope itself.
 
@@ -129,7 +132,7 @@ class Message:
         try:
             source = _text(self.envelope["source"])
             return Event(
-                id=event_id("aws", f"{source}:{_text(self.envelope['id'])}"),
+                id=event_id("aws", f"{source}:{self._told_id(source)}"),
                 source="aws",
                 kind=_text(self.envelope["detail-type"]),
                 occurred_at=_instant(self.envelope["time"]),
@@ -140,6 +143,14 @@ class Message:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NotOurs(f"not an AWS event: {error!r}") from error
+
+    def _told_id(self, source: str) -> str:
+        detail = self.envelope["detail"]
+        ours = detail.get("bellhop") if isinstance(detail, dict) else None
+        # Only AWS may use its sources, and its details hold no word of ours.
+        if source.startswith("aws.") or not isinstance(ours, dict):
+            return _text(self.envelope["id"])
+        return _text(ours.get("operation_id"))
 
 
 def _envelope(body: str) -> Mapping[str, Any]:

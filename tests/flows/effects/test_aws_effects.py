@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -31,6 +33,8 @@ from lambdas.shared.errors import (
     OutcomeUnknown,
     RetryLater,
 )
+from lambdas.shared.event import Event
+from lambdas.worker.delivery import Message
 from tests.fakes.world import OPERATION, Attempt
 
 REGION = "eu-central-1"
@@ -111,8 +115,28 @@ def test_mail_without_an_answer_is_asked_for_once(
     assert OPERATION.encode() in asked[0]
 
 
+def heard(entry: dict[str, Any], **envelope: Any) -> Event:
+    """Return what the worker of an agent that hears ``entry`` reads."""
+    told = {
+        "id": str(uuid.uuid4()),
+        "source": entry["Source"],
+        "detail-type": entry["DetailType"],
+        "detail": json.loads(entry["Detail"]),
+        "time": "2026-11-29T12:00:00Z",
+        **envelope,
+    }
+    times = {"SentTimestamp": "1", "ApproximateReceiveCount": "1"}
+    record = {
+        "messageId": "m",
+        "receiptHandle": "r",
+        "attributes": times,
+        "body": json.dumps(told),
+    }
+    return Message.from_record(record).aws_event(datetime.now(UTC))
+
+
 @pytest.mark.usefixtures("cloud")
-def test_event_put_twice_can_be_told_by_its_operation_id(run: Attempt) -> None:
+def test_event_put_twice_is_heard_as_one(run: Attempt) -> None:
     put: list[dict[str, Any]] = []
     aws.client("events").meta.events.register(
         "provide-client-params.events.PutEvents",
@@ -123,10 +147,26 @@ def test_event_put_twice_can_be_told_by_its_operation_id(run: Attempt) -> None:
     second = run.send_again(bus.put, "billing", "invoice.paid", {"amount": 5})
 
     assert first["id"] != second["id"]
-    assert [entry["DetailType"] for entry in put] == ["invoice.paid"] * 2
-    assert [json.loads(entry["Detail"]) for entry in put] == [
-        {"amount": 5, "operation_id": OPERATION}
-    ] * 2
+    events = [heard(entry) for entry in put]
+    assert [event.id for event in events] == [f"aws:billing:{OPERATION}"] * 2
+    assert [event.kind for event in events] == ["invoice.paid"] * 2
+    assert events[0].payload["detail"]["amount"] == 5
+
+
+@pytest.mark.parametrize(
+    ("source", "detail"),
+    [
+        ("billing", {"operation_id": OPERATION}),
+        ("billing", {"bellhop": OPERATION}),
+        ("aws.s3", {"bellhop": {"operation_id": OPERATION}}),
+    ],
+)
+def test_event_that_no_effect_put_keeps_the_id_of_the_bus(
+    source: str, detail: dict[str, Any]
+) -> None:
+    entry = {"Source": source, "DetailType": "x", "Detail": json.dumps(detail)}
+
+    assert heard(entry, id="e-1").id == f"aws:{source}:e-1"
 
 
 @pytest.mark.parametrize("source", ["aws.s3", "bellhop.github"])
