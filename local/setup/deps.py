@@ -44,8 +44,17 @@ _DEAD_WEIGHT = [
     "*.dist-info/REQUESTED",
     "*.dist-info/direct_url.json",
     "**/*.pyi",
-    # A web page of Powertools' REST resolver: a fifth of the zip.
-    "aws_lambda_powertools/event_handler/openapi/swagger_ui/*.min.*",
+]
+
+# Parts of Powertools that every function would carry and none can use: each needs a
+# package that is not installed. An agent that wants one lists Powertools with its
+# extra in agents/requirements.txt, and that set brings them back. The parser stays:
+# Powertools itself imports it as soon as an agent has imported pydantic.
+_UNUSABLE_IN_CORE = [
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui/*.min.*",  # pydantic
+    "aws_lambda_powertools/utilities/auth_alpha",  # PyJWT
+    "aws_lambda_powertools/utilities/kafka",  # avro, protobuf
+    "aws_lambda_powertools/utilities/data_masking",  # jsonpath_ng
 ]
 
 
@@ -96,7 +105,8 @@ def _build(uv: Path, name: str, target: Target, environ: Mapping[str, str]) -> N
     locked = lock_of(SETS[name])
     doing = f"building the dependencies '{name}' for {target} ({platform.machine()})"
     run([*command, "--requirement", locked], doing, environ)
-    for pattern in _DEAD_WEIGHT:
+    left_out = [*_DEAD_WEIGHT, *(_UNUSABLE_IN_CORE if name == "core" else [])]
+    for pattern in left_out:
         for path in list(aside.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     python = compiler(target)

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import boto3
 import pytest
 
 from lambdas.shared.errors import Misconfigured
@@ -99,6 +100,58 @@ def test_staging_twice_at_once_leaves_one_whole_folder(
     (asset,) = staged
     assert (asset / "fleet.toml").is_file()
     assert not list(build.glob("staging-*"))
+
+
+def test_set_that_brings_the_same_file_again_leaves_the_other_set_alone(
+    fleet: Path, build: Path
+) -> None:
+    """Assets are hard links: writing through one would change the set itself."""
+    core, agents = packaging.folder("core"), packaging.folder("agents")
+    for mine in (core, agents):  # copies, to spoil without harm
+        real = mine.resolve()
+        mine.unlink()
+        shutil.copytree(real, mine)
+    (agents / "typing_extensions.py").unlink()
+    (agents / "typing_extensions.py").write_text("# the agents' own\n")
+    before = (core / "typing_extensions.py").read_bytes()
+
+    asset = packaging.stage(["agents"], fleet)
+
+    assert (asset / "typing_extensions.py").read_text() == "# the agents' own\n"
+    assert (core / "typing_extensions.py").read_bytes() == before
+
+
+FUNCTIONS = {"receiver": ["senders"], "worker": ["agents"], "relay": [], "sweep": []}
+IN_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "urllib3", "jmespath", "dateutil")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_function_starts_with_nothing_but_its_asset_and_boto3(
+    function: str, fleet: Path, build: Path
+) -> None:
+    """A dependency that only the dev environment has would be found here."""
+    asset = packaging.stage(FUNCTIONS[function], fleet, local=True)
+    runtime = build / "runtime"
+    runtime.mkdir()
+    site_packages = Path(boto3.__file__).parent.parent
+    for name in (*IN_THE_RUNTIME, "six.py"):
+        (runtime / name).symlink_to(site_packages / name)
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:]\n"
+        f"from lambdas.{function}.handler import handle\n"
+        "import lambdas; print(lambdas.__file__)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-W", "error", "-c", program, asset, runtime],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(asset))
 
 
 def test_set_that_is_not_built_is_one_sentence(
