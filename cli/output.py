@@ -72,12 +72,7 @@ class Output:
     def data(self, value: Any) -> None:
         """Give a program its value; a person is not shown it."""
         if self.as_json:
-            self._out.print(
-                json.dumps(value, indent=2, default=str),
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+            self.raw(json.dumps(value, indent=2, default=str))
 
     def table(
         self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str
@@ -98,6 +93,28 @@ class Output:
         for row in rows:
             table.add_row(*(_cell(row.get(column)) for column in columns))
         self._out.print(table)
+
+    def line(self, row: Mapping[str, Any], columns: Sequence[str]) -> None:
+        """Tell one row at once: a line of text, or a line of JSON."""
+        if self.as_json:
+            self.raw(json.dumps(dict(row), default=str))
+        else:
+            cells = [_cell(row.get(column)) for column in columns]
+            self._out.print(Text("  ").join(cells), soft_wrap=True)
+
+    def pairs(self, values: Mapping[str, Any]) -> None:
+        """Show names and values to a person."""
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(style="bold")
+        table.add_column(overflow="fold")
+        for name, value in values.items():
+            text = json.dumps(value) if isinstance(value, Mapping) else value
+            table.add_row(name.replace("_", " "), _cell(text))
+        self._out.print(table)
+
+    def raw(self, text: str) -> None:
+        """Print text as it is."""
+        self._out.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def progress(self) -> Progress:
         """Return a progress bar on stderr; a program, or a pipe, gets none."""

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cli import samples, signers
-from cli.kept import Kept
+from cli import samples, signers, vault
 from cli.output import FOUND, UsageError
 from cli.session import Session, verb
 from cli.signers import Delivery, Signer
@@ -174,10 +173,7 @@ def _door(
 
 
 def _secret(session: Session, source: str, which: str) -> str:
-    target = session.target
-    manager = target.client("secretsmanager")
-    stored = manager.get_secret_value(SecretId=target.secret_id(source))
-    kept = Kept.from_text(stored["SecretString"])
+    kept = vault.fetch(session.target, source)
     if which == "current":
         return kept.current
     if kept.previous is None:

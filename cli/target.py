@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import getpass
 import json
 import os
 from collections.abc import Mapping
@@ -32,11 +33,13 @@ _CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 3},
     user_agent_extra="bellhop-cli",
 )
+# The engine has one address for every bucket.
+_LOCAL_CONFIG = _CONFIG.merge(Config(s3={"addressing_style": "path"}))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A stack that answers; ``clock_file`` is there on the local one alone."""
+    """A stack that answers; ``clock_file``, ``log_dir`` on the local one alone."""
 
     name: str
     api_url: str
@@ -47,6 +50,7 @@ class Target:
     endpoint: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     clock_file: Path | None = None
+    log_dir: Path | None = None
     fleet_file: Path | None = None
 
     @property
@@ -57,8 +61,17 @@ class Target:
     def client(self, service: str) -> Any:
         """Return a client of ``service`` for this stack."""
         return self.session.client(  # type: ignore[call-overload]
-            service, endpoint_url=self.endpoint, config=_CONFIG
+            service,
+            endpoint_url=self.endpoint,
+            config=_LOCAL_CONFIG if self.is_local else _CONFIG,
         )
+
+    def who(self) -> str:
+        """Return who the audit says it was."""
+        if self.is_local:
+            return getpass.getuser()
+        arn: str = self.client("sts").get_caller_identity()["Arn"]
+        return arn
 
     def now(self) -> datetime:
         """Return the time as the stack sees it."""
@@ -89,8 +102,13 @@ class Target:
     @functools.cached_property
     def ledger(self) -> TableLedger:
         """The ledger of this stack."""
-        bodies = S3Bodies(self.payload_bucket, lambda: self.client("s3"))
-        return TableLedger(self.table, bodies, ledger_days=self.fleet.ledger_days)
+        days = self.fleet.ledger_days
+        return TableLedger(self.table, self.bodies, ledger_days=days)
+
+    @functools.cached_property
+    def bodies(self) -> S3Bodies:
+        """Where large bodies lie."""
+        return S3Bodies(self.payload_bucket, lambda: self.client("s3"))
 
     @functools.cached_property
     def _dynamodb(self) -> Any:
@@ -164,6 +182,7 @@ def _local(file: Path) -> Target:
         endpoint=stack["endpoint"],
         secrets=stack["secrets"],
         clock_file=Path(stack["clock_file"]),
+        log_dir=Path(stack["log_dir"]),
         fleet_file=Path(stack["fleet"]) if stack.get("fleet") else None,
     )
 

@@ -6,6 +6,7 @@ One module per sender, named as the sender with ``_`` for ``-``::
     SIGNS_TIME_SECONDS = 300    the window, where the signature covers a time
     COVERS_BODY = False         where the body may change and nobody would notice
     USUAL_EVENT = "..."         the sample to send when none is named
+    SECRET_IS_MADE_BY_SENDER = True    where it cannot be chosen by you
 
 A new sender is one such module and a folder of samples; nothing else changes.
 Nothing here may be imported by the receiver, nor import it: what both have in
@@ -59,6 +60,11 @@ class Signer:
     def covers_body(self) -> bool:
         """Whether a changed body breaks the signature."""
         return getattr(self._module, "COVERS_BODY", True)
+
+    @property
+    def makes_secret(self) -> bool:
+        """Whether the sender makes up the secret itself; else you choose it."""
+        return getattr(self._module, "SECRET_IS_MADE_BY_SENDER", False)
 
     @property
     def usual_event(self) -> str:

@@ -10,6 +10,7 @@ from cli.signers.draft import Delivery, Draft
 
 # Of a payment only eight fields are signed.
 COVERS_BODY = False
+SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:

@@ -9,6 +9,7 @@ from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 300
 COVERS_BODY = False
+SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:

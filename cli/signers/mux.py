@@ -5,6 +5,7 @@ from __future__ import annotations
 from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 300
+SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cli.signers.draft import Delivery, Draft
 
+SECRET_IS_MADE_BY_SENDER = True
+
 
 def sign(draft: Draft) -> Delivery:
     """Sign as a webhook subscription does."""

@@ -8,6 +8,7 @@ import binascii
 from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 300
+SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:

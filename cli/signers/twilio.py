@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 
 from cli.signers.draft import Delivery, Draft
 
+SECRET_IS_MADE_BY_SENDER = True
+
 
 def sign(draft: Draft) -> Delivery:
     """Sign a form, or JSON by the hash of it in the address."""

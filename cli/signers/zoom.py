@@ -6,6 +6,7 @@ from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 300
 USUAL_EVENT = "meeting.ended"
+SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:

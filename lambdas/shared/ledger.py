@@ -149,7 +149,7 @@ class TableLedger:
         hour = since.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         while hour < until:
             for shard in range(SHARDS):
-                partition = _time_partition(hour, shard)
+                partition = time_partition(hour, shard)
                 for row in self._table.index(BY_TIME, partition, low, high):
                     yield row["pk"]
             hour += timedelta(hours=1)
@@ -195,7 +195,7 @@ def event_row(event: Event, *, via: Via, ignored: bool) -> dict[str, Any]:
         "thread": event.thread,
         "occurred_at": rfc3339(event.occurred_at),
         "received_at": rfc3339(event.received_at),
-        "accepted": _time_partition(event.received_at, shard),
+        "accepted": time_partition(event.received_at, shard),
         "facts": json.dumps(dict(event.facts), separators=(",", ":")),
         "headers": json.dumps(dict(event.headers), separators=(",", ":")),
         "media_type": event.content.media_type,
@@ -242,5 +242,6 @@ def body_key(event: Event) -> str:
     return f"events/{owner}/{hashlib.sha256(event.body).hexdigest()}"
 
 
-def _time_partition(instant: datetime, shard: int) -> str:
+def time_partition(instant: datetime, shard: int) -> str:
+    """Return the partition of the index by time for an hour and a shard."""
     return f"accepted#{instant.astimezone(UTC):%Y-%m-%dT%H}#{shard}"

@@ -7,6 +7,7 @@ for; none is by importing this.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from collections.abc import Mapping
@@ -78,6 +79,16 @@ def traits(name: str) -> SenderTraits:
         needs=record.needs,
         options=record.options,
     )
+
+
+def page(name: str) -> tuple[str, dict[str, str]]:
+    """Return :func:`guide` of the sender ``name``; its module is not imported."""
+    path = _FOLDER / f"{name.replace('-', '_')}.py"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Misconfigured(f"no sender {name!r}") from None
+    return guide(ast.get_docstring(ast.parse(text), clean=False) or "")
 
 
 def guide(docstring: str) -> tuple[str, dict[str, str]]:

@@ -1,0 +1,96 @@
+"""`bellhop clock`: the local stack's own time, which can be set and moved."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import times
+from cli.output import UsageError
+from cli.session import Session, verb
+from lambdas.shared import clock
+from lambdas.shared.clock import rfc3339
+
+Instant = Annotated[
+    str, typer.Argument(help="RFC 3339, `real`, or how long ago, such as 2h.")
+]
+Duration = Annotated[str, typer.Argument(help="How far: 90s, 15m, 2h, 1d12h.")]
+Frozen = Annotated[
+    bool, typer.Option("--frozen", help="Stand still there; else it runs on.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of verbs."""
+    group = typer.Typer(
+        help="The local stack's time: show, set, advance.", no_args_is_help=True
+    )
+    verb(group, "show")(show)
+    verb(group, "set")(set_)
+    verb(group, "advance")(advance)
+    app.add_typer(group, name="clock")
+
+
+def show(session: Session) -> None:
+    """Tell the time as the functions of the local stack see it."""
+    _tell(session)
+
+
+def set_(session: Session, instant: Instant, *, frozen: Frozen = False) -> None:
+    """Set the time; `real` gives it back.
+
+    Only what asks Bellhop's clock moves: freshness, leases, due times. Queues
+    and streams of the engine keep the real time.
+    """
+    if instant == "real":
+        _write(session, "")
+    else:
+        chosen = times.instant(instant, session.target.now())
+        offset = (chosen - clock.now()).total_seconds()
+        _write(session, rfc3339(chosen) if frozen else f"{offset:+.3f}")
+    _tell(session)
+
+
+def advance(session: Session, duration: Duration) -> None:
+    """Move the time forward; a clock that stands still stays so."""
+    text, step = _read(session), times.duration(duration)
+    if text[:1] in {"", "+", "-"}:
+        offset = timedelta(seconds=float(text or 0)) + step
+        _write(session, f"{offset.total_seconds():+.3f}")
+    else:
+        _write(session, rfc3339(clock.parse(text) + step))
+    _tell(session)
+
+
+def _file(session: Session) -> Path:
+    file = session.target.clock_file
+    if file is None:
+        raise UsageError("only the local stack's time can be set; AWS keeps its own")
+    return file
+
+
+def _read(session: Session) -> str:
+    file = _file(session)
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""
+
+
+def _write(session: Session, text: str) -> None:
+    """Replace the file whole: every function reads it at every call."""
+    file = _file(session)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(file)
+
+
+def _tell(session: Session) -> None:
+    text = _read(session)
+    how = "the real time"
+    if text:
+        how = "runs on" if text[0] in "+-" else "stands still"
+    now = rfc3339(session.target.now())
+    session.out.data({"now": now, "clock": text or "real", "how": how})
+    session.out.say(f"{now}  ({how})")

@@ -1,0 +1,48 @@
+"""Where a source's secret lies, and the record of who changed it."""
+
+from __future__ import annotations
+
+import uuid
+
+from cli import rotation
+from cli.output import CliError
+from cli.target import Target
+from lambdas.shared import secrets
+from lambdas.shared.errors import Misconfigured
+from lambdas.shared.ledger import Audit
+from lambdas.shared.secrets import Secret
+
+
+def fetch(target: Target, source: str) -> Secret:
+    """Return the secret of ``source`` as it is now.
+
+    Raises:
+        UsageError: the fleet has no such source.
+        CliError: there is no secret, or none that can be read.
+    """
+    name = target.secret_id(source)
+    manager = target.client("secretsmanager")
+    try:
+        stored = manager.get_secret_value(SecretId=name)
+        return secrets.parse(name, stored.get("SecretString") or "")
+    except manager.exceptions.ResourceNotFoundException:
+        raise CliError(f"there is no secret {name}; deploy the stack first") from None
+    except Misconfigured as error:
+        hint = f"`bellhop secret set {source}` writes it anew"
+        raise CliError(f"{error}; {hint}") from error
+
+
+def store(target: Target, source: str, secret: Secret, what: str) -> None:
+    """Replace the secret of ``source``; ``what`` goes into the audit."""
+    target.client("secretsmanager").put_secret_value(
+        SecretId=target.secret_id(source), SecretString=rotation.text(secret)
+    )
+    target.ledger.audit(
+        Audit(
+            id=str(uuid.uuid4()),
+            at=target.now(),
+            who=target.who(),
+            what=what,
+            about=f"{source} {rotation.fingerprint(secret.current)}",
+        )
+    )
