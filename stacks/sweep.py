@@ -62,7 +62,7 @@ class Sweep(Construct):
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
         )
-        ledger.allow(sweep.role, "GetItem", "Query")
+        ledger.allow(sweep.role, "GetItem", "PutItem", "Query", "UpdateItem")
         ledger.allow(sweep.role, "Query", index="by-time")
         bus.allow_put(sweep.role)
         sweep.role.add_to_principal_policy(
