@@ -20,8 +20,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
-from agents.effects import _outgoing
-from agents.effects._outgoing import Answer, Call
+from agents.effects import outgoing
+from agents.effects.outgoing import Answer, Call
 from lambdas.shared.effects import repeatable
 from lambdas.shared.errors import GiveUp, OutcomeUnknown
 
@@ -217,7 +217,7 @@ def _call(method: str, url: str, *, secret: str, api: str, acts: bool = True) ->
     # The URL comes out of a payload: the token must not follow it elsewhere.
     if not url.startswith(f"{api}/"):
         raise GiveUp(f"github: want a URL under {api}", downstream="github")
-    value = _outgoing.token(secret)
+    value = outgoing.token(secret)
     return Call(
         downstream="github",
         method=method,
@@ -234,7 +234,7 @@ def _call(method: str, url: str, *, secret: str, api: str, acts: bool = True) ->
 
 
 def _send(call: Call) -> Answer:
-    answer = _outgoing.send(call)
+    answer = outgoing.send(call)
     if answer.status in {403, 429} and _is_rate_limited(answer):
         raise call.later(f"answered {answer.status}: {answer.message}", _wait(answer))
     return answer.checked()
@@ -254,7 +254,7 @@ def _wait(answer: Answer) -> timedelta:
         return answer.after
     reset = answer.headers.get("x-ratelimit-reset", "")
     if answer.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
-        return _outgoing.until(datetime.fromtimestamp(int(reset[:11]), UTC))
+        return outgoing.until(datetime.fromtimestamp(int(reset[:11]), UTC))
     return timedelta(minutes=1)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from agents.effects import _outgoing
-from agents.effects._outgoing import Answer, Call
+from agents.effects import outgoing
+from agents.effects.outgoing import Answer, Call
 from lambdas.shared.errors import GiveUp
 
 # A result is kept in the ledger; a page of HTML is not worth it.
@@ -35,7 +35,7 @@ def post(
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise GiveUp("http.post: want a whole http or https URL")
-    value = _outgoing.token(secret) if secret else ""
+    value = outgoing.token(secret) if secret else ""
     sent = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -52,7 +52,7 @@ def post(
         body=json.dumps(document).encode(),
         token=value,
     )
-    answer = _outgoing.send(call).checked()
+    answer = outgoing.send(call).checked()
     return {"status": answer.status, "body": _kept(answer)}
 
 

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.effects import _outgoing
-from agents.effects._outgoing import Answer, Call
+from agents.effects import outgoing
+from agents.effects.outgoing import Answer, Call
 from lambdas.shared.effects import repeatable
 
 API = "https://api.linear.app/graphql"
@@ -49,7 +49,7 @@ def _find_comment(
 ) -> Result | None:
     wanted = {"id": _comment_id(operation_id)}
     call = _call(_READ, wanted, secret, acts=False)
-    answer = _outgoing.send(call)
+    answer = outgoing.send(call)
     error = _error(answer)
     if error is not None and _message(error).startswith("Entity not found"):
         return None
@@ -76,7 +76,7 @@ def comment(
     if parent_id:
         document["parentId"] = parent_id
     call = _call(_CREATE, {"input": document}, secret)
-    answer = _outgoing.send(call)
+    answer = outgoing.send(call)
     made = _data(call, answer, _error(answer)).get("commentCreate")
     if not isinstance(made, Mapping) or made.get("success") is not True:
         raise call.unknown("answered without success")
@@ -90,7 +90,7 @@ def _comment_id(operation_id: str) -> str:
 def _call(
     query: str, variables: Mapping[str, Any], secret: str, *, acts: bool = True
 ) -> Call:
-    value = _outgoing.token(secret)
+    value = outgoing.token(secret)
     # Personal keys go bare, OAuth tokens as bearer.
     bare = value.startswith("lin_api_")
     return Call(
@@ -141,5 +141,5 @@ def _wait(answer: Answer) -> timedelta | None:
     reset = answer.headers.get("x-ratelimit-requests-reset", "")
     if answer.after is None and reset.isdecimal():
         instant = datetime.fromtimestamp(int(reset[:14]) / 1000, UTC)
-        return _outgoing.until(instant)
+        return outgoing.until(instant)
     return answer.after

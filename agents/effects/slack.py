@@ -18,8 +18,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from agents.effects import _outgoing
-from agents.effects._outgoing import Call
+from agents.effects import outgoing
+from agents.effects.outgoing import Call
 from lambdas.shared.effects import repeatable
 from lambdas.shared.errors import OutcomeUnknown
 
@@ -155,7 +155,7 @@ def _operation_id(message: Mapping[str, Any]) -> str | None:
 
 
 def _write(method: str, document: Result, secret: str) -> Result:
-    value = _outgoing.token(secret)
+    value = outgoing.token(secret)
     return _answered(
         Call(
             downstream="slack",
@@ -172,7 +172,7 @@ def _write(method: str, document: Result, secret: str) -> Result:
 
 
 def _pages(method: str, query: Mapping[str, str], secret: str) -> Iterator[Result]:
-    value = _outgoing.token(secret)
+    value = outgoing.token(secret)
     cursor = ""
     for _ in range(_MOST_PAGES):
         asked = {**query, **({"cursor": cursor} if cursor else {})}
@@ -197,7 +197,7 @@ def _pages(method: str, query: Mapping[str, str], secret: str) -> Iterator[Resul
 
 
 def _answered(call: Call) -> Result:
-    answer = _outgoing.send(call)
+    answer = outgoing.send(call)
     document = answer.value()
     if not isinstance(document, dict):
         raise call.unknown("answered no JSON object")

@@ -15,8 +15,8 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from agents.effects import _outgoing
-from agents.effects._outgoing import Answer, Call
+from agents.effects import outgoing
+from agents.effects.outgoing import Answer, Call
 from lambdas.shared.effects import repeatable
 
 API = "https://api.stripe.com/v1"
@@ -43,7 +43,7 @@ def request(
     pins the API's. Sent twice within a day it happens once. A declined card is
     remembered too: to try it anew, replay the event with ``--again``.
     """
-    value = _outgoing.token(secret)
+    value = outgoing.token(secret)
     headers = {
         "authorization": f"Bearer {value}",
         "content-type": "application/x-www-form-urlencoded",
@@ -59,7 +59,7 @@ def request(
         body=urlencode(list(_flat(params))).encode(),
         token=value,
     )
-    made = _told(_outgoing.send(call)).value()
+    made = _told(outgoing.send(call)).value()
     if not isinstance(made, dict):
         raise call.unknown("answered no JSON object")
     return {key: each for key, each in made.items() if key != "client_secret"}

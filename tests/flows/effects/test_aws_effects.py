@@ -58,6 +58,11 @@ def cloud() -> Iterator[None]:
 @pytest.mark.usefixtures("cloud")
 def test_mail_is_sent_from_a_verified_address(run: Attempt) -> None:
     boto3.client("sesv2").create_email_identity(EmailIdentity="bot@shop.example")
+    asked: list[dict[str, Any]] = []
+    aws.once("sesv2").meta.events.register(
+        "provide-client-params.sesv2.SendEmail",
+        lambda params, **_: asked.append(params),
+    )
 
     sent = run.send(
         ses.mail,
@@ -72,6 +77,8 @@ def test_mail_is_sent_from_a_verified_address(run: Attempt) -> None:
     backend = ses_backends["123456789012"][REGION]
     assert backend.sent_message_count == 1
     assert sent["id"] == backend.sent_messages[0].id
+    told = {"Name": "X-Bellhop-Operation", "Value": OPERATION}
+    assert asked[0]["Content"]["Simple"]["Headers"] == [told]
 
 
 @pytest.mark.usefixtures("cloud")
@@ -112,7 +119,7 @@ def test_mail_without_an_answer_is_asked_for_once(
         server.shutdown(socket.SHUT_RDWR)
 
     assert len(asked) == 1
-    assert OPERATION.encode() in asked[0]
+    assert b"/v2/email/outbound-emails" in asked[0]
 
 
 def heard(entry: dict[str, Any], **envelope: Any) -> Event:

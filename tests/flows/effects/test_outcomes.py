@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agents.effects import _outgoing, github, http
+from agents.effects import github, http, outgoing
 from lambdas.shared import clock
 from lambdas.shared.effects import current_run
 from lambdas.shared.errors import (
@@ -99,7 +99,7 @@ def test_answer_that_drips_is_cut_before_the_run_ends(
 
 
 def test_huge_answer_is_not_read_to_its_end(world: World, run: Attempt) -> None:
-    body = b"[" + b" " * (_outgoing.LARGEST_ANSWER_BYTES + 100_000) + b"]"
+    body = b"[" + b" " * (outgoing.LARGEST_ANSWER_BYTES + 100_000) + b"]"
     world.faults.append(Fault(acts=True, reply=Reply(body=body)))
 
     with pytest.raises(OutcomeUnknown, match="without readable JSON"):
@@ -206,7 +206,7 @@ def test_see_other_is_not_followed_by_a_second_post(world: World, run: Attempt) 
     ],
 )
 def test_retry_after_is_read_or_ignored(text: str, seconds: int | None) -> None:
-    wait = _outgoing.retry_after(text)
+    wait = outgoing.retry_after(text)
 
     assert wait == (None if seconds is None else timedelta(seconds=seconds))
 
@@ -214,7 +214,7 @@ def test_retry_after_is_read_or_ignored(text: str, seconds: int | None) -> None:
 def test_retry_after_may_be_a_date() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
 
-    wait = _outgoing.retry_after(date)
+    wait = outgoing.retry_after(date)
 
     assert wait is not None
     assert 85 < wait.total_seconds() <= 90
@@ -279,6 +279,6 @@ def test_one_clock_decides_how_long_to_wait(
     file.write_text("2026-01-01T00:00:00Z")
     monkeypatch.setenv(clock.CLOCK_FILE_VARIABLE, str(file))
 
-    wait = _outgoing.retry_after("Thu, 01 Jan 2026 00:01:00 GMT")
+    wait = outgoing.retry_after("Thu, 01 Jan 2026 00:01:00 GMT")
 
     assert wait == timedelta(minutes=1)

@@ -1,5 +1,10 @@
 """One HTTP call to another service, and what its outcome means for an effect.
 
+Every effect here is made with it, and one of your own may be::
+
+    call = outgoing.Call(downstream="tickets", method="POST", url=URL, body=body)
+    return outgoing.send(call).value()
+
 What must be told apart (see ``lambdas.shared.effects``)::
 
     RetryLater      surely not happened, may later: no connection, 408, 425, 429, 503
