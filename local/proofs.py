@@ -22,7 +22,7 @@ _BIN = Path(sys.executable).parent
 
 _CLOSING_LINE = re.compile(r"^=+ .*\bin [\d.:]+m?s.*=+$")
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)s?\b")
-_WORTH_REPEATING = ("FAILED ", "ERROR ", "real data: ")
+_WORTH_REPEATING = ("FAILED tests/", "ERROR tests/", "real data: ")
 
 
 @dataclass(frozen=True)
