@@ -174,7 +174,8 @@ class Intake:
 
 
 def _source_name(event: Mapping[str, Any]) -> str:
-    name = (event.get("pathParameters") or {}).get("source")
+    parameters = event.get("pathParameters")
+    name = parameters.get("source") if isinstance(parameters, dict) else None
     return name if isinstance(name, str) else ""
 
 

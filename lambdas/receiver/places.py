@@ -20,7 +20,7 @@ from lambdas.shared.event import Fact
 LONGEST_TEXT = 256
 
 # A comma would mean that the header came twice: API Gateway joins them so.
-_CLEAN_HEADER = re.compile(r"[\x21-\x2b\x2d-\x7e]{1,1024}")
+_CLEAN_HEADER = re.compile(r"[\x20-\x2b\x2d-\x7e]{1,1024}")
 _DIGITS = re.compile(r"[0-9]{1,16}")
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
@@ -53,19 +53,19 @@ Place = str | Callable[[Message], Any]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header that holds one word; absent or empty it is None.
+    """A header that holds one value; absent or empty it is None.
 
     Raises:
-        Rejected: it came twice, or holds blanks or anything but ASCII.
+        Rejected: it came twice, or holds anything but ASCII.
     """
 
-    name: str
+    name: str  # in lower case
 
     def __call__(self, message: Message) -> str | None:
         """Return the header's value."""
         value = message.headers.get(self.name, "").strip()
         if value and not _CLEAN_HEADER.fullmatch(value):
-            raise Rejected(Code.MALFORMED, f"{self.name} is not one plain word")
+            raise Rejected(Code.MALFORMED, f"{self.name} is not one plain value")
         return value or None
 
 

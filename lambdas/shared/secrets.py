@@ -116,6 +116,7 @@ class _Entry:
     secret: Secret | None = None
     fetched_at: datetime | None = None
     looked_again_at: datetime | None = None
+    failure: Misconfigured | Unavailable | None = None
     failed_at: datetime | None = None
 
 
@@ -171,17 +172,18 @@ class Secrets:
         return self._entries.setdefault(name, _Entry())
 
     def _fetch(self, name: str, entry: _Entry) -> Secret:
-        if self._age(entry.failed_at) < REST_AFTER_FAILURE:
-            raise Unavailable(f"secret {name}: the store failed a moment ago")
+        failure = entry.failure
+        if failure and self._age(entry.failed_at) < REST_AFTER_FAILURE:
+            raise type(failure)(str(failure))
         try:
-            text = self._store.fetch(name)
-        except Unavailable:
-            entry.failed_at = self._clock()
+            secret = parse(name, self._store.fetch(name))
+        except (Misconfigured, Unavailable) as error:
+            entry.failure, entry.failed_at = error, self._clock()
+            if isinstance(error, Misconfigured):
+                entry.secret = None  # what was there is no longer true
             raise
-        entry.secret = None  # what was there is no longer true, whatever this is
-        entry.secret = parse(name, text)
-        entry.fetched_at, entry.failed_at = self._clock(), None
-        return entry.secret
+        entry.secret, entry.fetched_at, entry.failure = secret, self._clock(), None
+        return secret
 
     def _age(self, since: datetime | None) -> timedelta:
         # Never, or a clock that was turned back: as old as can be.

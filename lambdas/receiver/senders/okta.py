@@ -1,11 +1,11 @@
 """Okta: event hooks of an organisation.
 
-Set up: Workflow > Event Hooks > Create; authentication field X-Okta-Token,
-  authentication secret = the source's; then Verify.
-Signed: nothing; the secret itself comes in X-Okta-Token.
+Set up: Workflow > Event Hooks > Create; authentication field Authorization or
+  X-Okta-Token, authentication secret = the source's; then Verify.
+Signed: nothing; the secret itself comes in that header.
 Retries: once; an answer is wanted within 3 s.
 Success: any 2xx.
-Delivery id: ``eventId`` of the request; its events are told apart by their uuid.
+Delivery id: ``uuid`` of each event of the request.
 Not protected: whoever reads one request can make others; any time, any body.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 
 from lambdas.receiver.senders import (
     Answer,
+    FirstSpoken,
     Header,
     Request,
     Sender,
@@ -36,7 +37,9 @@ def _challenge(request: Request) -> Answer | None:
 
 
 SENDER = Sender(
-    proof=Token(place=Header("x-okta-token")),
+    proof=FirstSpoken(
+        (Token(place=Header("x-okta-token")), Token(place=Header("authorization")))
+    ),
     delivery_id="uuid",
     kind="eventType",
     occurred_at="published",

@@ -1,0 +1,453 @@
+"""What is looked at in which order, and what the sender hears."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from lambdas.receiver.senders import (
+    Answer,
+    Body,
+    Header,
+    Request,
+    Sender,
+    Token,
+    walk,
+)
+from lambdas.shared.errors import Misconfigured, Unavailable
+from tests.unit.receiver import signed
+from tests.unit.receiver.conftest import Told
+from tests.unit.receiver.door import SECRET, Call, Door
+
+GITHUB = signed.call("github")
+FORGED = signed.call("github", tampered=True)
+ID = "github:72d3162e-cc78-11e3-81ab-4c9367dc0958"
+
+
+def metrics(lines: list[dict[str, Any]]) -> list[tuple[str, dict[str, str], Any]]:
+    """Return each metric with exactly its dimensions and its values."""
+    found = []
+    for line in lines:
+        if "_aws" not in line:
+            continue
+        (directive,) = line["_aws"]["CloudWatchMetrics"]
+        assert directive["Namespace"] == "Bellhop"
+        (names,), (metric,) = directive["Dimensions"], directive["Metrics"]
+        dimensions = {name: line[name] for name in names}
+        found.append((metric["Name"], dimensions, line[metric["Name"]]))
+    return found
+
+
+def test_new_event_is_accepted_and_its_repeat_is_not_stored_again() -> None:
+    door = Door("github")
+
+    first, again = door.knock(GITHUB), door.knock(GITHUB)
+
+    assert (first.status, first.json) == (
+        200,
+        {"event_id": ID, "deduplicated": False},
+    )
+    assert (again.status, again.json) == (200, {"event_id": ID, "deduplicated": True})
+    assert [event.body for event in door.accepted] == [GITHUB.body]
+
+
+def test_name_of_the_source_is_the_prefix_whatever_the_sender() -> None:
+    door = Door("github", name="github-eu")
+
+    assert door.knock(GITHUB).json["event_id"].startswith("github-eu:")
+    assert door.accepted[0].source == "github-eu"
+
+
+def test_unknown_source_is_not_found() -> None:
+    answer = Door("github").intake.answer(GITHUB.to_api_gateway("gitlab"))
+
+    assert answer["statusCode"] == 404
+    assert json.loads(answer["body"]) == {"error": "unknown_source"}
+
+
+def test_address_is_checked_before_anything_else() -> None:
+    door = Door("github", allow_cidrs=("198.51.100.0/24", "2001:db8::/32"))
+    door.secret = Misconfigured("must not be asked for")
+    broken = dataclasses.replace(FORGED, raw_body="=", base64=True)
+
+    heard = door.knock(broken)
+
+    assert (heard.status, heard.error) == (403, "not_allowed_ip")
+    assert door.store.fetched == []
+
+
+@pytest.mark.parametrize(
+    ("source_ip", "is_allowed"),
+    [
+        ("198.51.100.9", True),
+        ("::ffff:198.51.100.9", True),
+        ("2001:db8::1", True),
+        ("198.51.101.9", False),
+        ("2001:db9::1", False),
+        ("", False),
+        ("198.51.100.9, 192.0.2.1", False),
+        ("localhost", False),
+    ],
+)
+def test_only_allowed_addresses_are_let_in(source_ip: str, is_allowed: bool) -> None:
+    door = Door("github", allow_cidrs=("198.51.100.0/24", "2001:db8::/32"))
+
+    heard = door.knock(dataclasses.replace(GITHUB, source_ip=source_ip))
+
+    assert heard.status == (200 if is_allowed else 403)
+
+
+@pytest.mark.parametrize("as_base64", [False, True])
+def test_body_at_the_limit_is_accepted_and_one_byte_more_is_not(
+    as_base64: bool,
+) -> None:
+    call = dataclasses.replace(GITHUB, base64=as_base64)
+    size = len(GITHUB.body)
+
+    assert Door("github", max_body_bytes=size).knock(call).status == 200
+    heard = Door("github", max_body_bytes=size - 1).knock(call)
+    assert (heard.status, heard.error) == (413, "body_too_large")
+
+
+@pytest.mark.parametrize("raw", ["=", "é", "abc", "a b c d", "YQ==YQ==", "\ud800"])
+def test_broken_base64_is_malformed(raw: str) -> None:
+    door = Door("github")
+
+    heard = door.knock(dataclasses.replace(GITHUB, raw_body=raw, base64=True))
+
+    assert (heard.status, heard.error) == (400, "malformed")
+
+
+def test_forger_learns_nothing_of_method_and_body() -> None:
+    door = Door("github")
+    odd = dataclasses.replace(FORGED, method="DELETE", body=b"not JSON")
+
+    heard = door.knock(odd)
+
+    assert (heard.status, heard.json) == (401, {"error": "bad_signature"})
+
+
+def test_other_method_is_refused_after_verification() -> None:
+    heard = Door("github").knock(dataclasses.replace(GITHUB, method="PUT"))
+
+    assert (heard.status, heard.error) == (405, "method_not_allowed")
+    assert heard.headers["allow"] == "POST"
+
+
+def test_missing_delivery_id_is_refused() -> None:
+    heard = Door("github").knock(GITHUB.without("X-GitHub-Delivery"))
+
+    assert (heard.status, heard.error) == (400, "no_delivery_id")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        Misconfigured("secret bellhop/github cannot be fetched"),
+        "",
+        '{"current": ""}',
+        '{"previous": "x"}',
+    ],
+    ids=["missing", "empty", "empty current", "no current"],
+)
+def test_bad_secret_is_our_fault_and_named_in_the_log(secret: Any, told: Told) -> None:
+    door = Door("github")
+    door.secret = secret
+
+    heard = door.knock(GITHUB)
+
+    assert heard.status == 500
+    (line,) = [x for x in told() if x.get("level") == "ERROR"]
+    assert "bellhop/github" in line["why"]
+    assert door.accepted == []
+
+
+def test_secret_that_is_not_the_senders_form_is_our_fault(
+    told: Told,
+) -> None:
+    door = Door("standard-webhooks")
+    door.secret = "whsec_!!!"
+
+    heard = door.knock(signed.call("standard-webhooks"))
+
+    assert heard.status == 500
+    (line,) = [x for x in told() if x.get("level") == "ERROR"]
+    assert "bellhop/standard-webhooks" in line["why"]
+    assert "!!!" not in json.dumps(line)
+
+
+def test_unreachable_secret_is_503_and_never_401() -> None:
+    door = Door("github")
+    door.secret = Unavailable("Secrets Manager did not answer")
+
+    assert door.knock(GITHUB).status == 503
+    assert door.knock(FORGED).status == 503
+
+
+def test_secret_changed_a_moment_ago_is_found_by_the_mismatch() -> None:
+    door = Door("github")
+    door.knock(GITHUB)
+    door.secret = "ab" * 32
+
+    heard = door.knock(signed.call("github", secret="ab" * 32, delivery_id="two"))
+
+    assert heard.status == 200
+    assert len(door.store.fetched) == 2
+
+
+def test_flood_of_forgeries_costs_one_look_a_minute() -> None:
+    door = Door("github")
+
+    for _ in range(50):
+        assert door.knock(FORGED).status == 401
+
+    assert len(door.store.fetched) == 2
+    assert door.ledger.calls == 0
+
+
+def test_retired_secret_is_refused_at_its_end() -> None:
+    door = Door("github")
+    door.secret = json.dumps(
+        {
+            "current": "ab" * 32,
+            "previous": SECRET,
+            "previous_until": "2026-11-29T12:00:30Z",
+        }
+    )
+
+    assert door.knock(GITHUB).status == 200
+    door.clock.advance(30)
+    assert door.knock(GITHUB).status == 401
+
+
+def test_ledger_out_of_reach_is_503_and_the_repeat_is_new() -> None:
+    door = Door("github")
+    door.ledger.failures[0] = Unavailable("the ledger did not answer")
+
+    assert (door.knock(GITHUB).status, door.accepted) == (503, [])
+    assert door.knock(GITHUB).json == {"event_id": ID, "deduplicated": False}
+
+
+def test_unexpected_error_leaks_nothing(told: Told) -> None:
+    door = Door("github")
+    door.ledger.failures[0] = KeyError(GITHUB.body.decode())
+
+    heard = door.knock(GITHUB)
+
+    assert (heard.status, heard.json) == (500, {"error": "internal"})
+    (line,) = [x for x in told() if x.get("level") == "ERROR"]
+    assert line["error"] == "KeyError"
+    assert json.loads(GITHUB.body)["issue"]["title"] not in json.dumps(line)
+
+
+def test_what_our_own_bot_caused_is_written_down_as_ignored() -> None:
+    actor = json.loads(GITHUB.body)["sender"]["login"]
+    door = Door("github", ignore_actors=("somebody", actor))
+
+    heard = door.knock(GITHUB)
+
+    assert heard.status == 200
+    assert door.ledger.ignored == {ID}
+
+
+@pytest.mark.parametrize("identity", ["body", "request"])
+def test_chosen_identity_replaces_the_delivery_id(identity: Any) -> None:
+    door = Door("github", identity=identity)
+    replayed = GITHUB.having("X-GitHub-Delivery", "another")
+
+    first, second = door.knock(GITHUB).json, door.knock(replayed).json
+
+    if identity == "body":
+        digest = hashlib.sha256(GITHUB.body).hexdigest()
+        assert first["event_id"] == f"github:body-{digest}"
+    # API Gateway gives a request its id; this double gives the same to both.
+    assert second == {**first, "deduplicated": True}
+
+
+def test_one_decision_is_one_log_line(told: Told) -> None:
+    door = Door("github")
+    door.knock(GITHUB)
+    door.knock(GITHUB)
+    door.knock(FORGED)
+
+    lines = [line for line in told() if "_aws" not in line]
+
+    assert [(line["message"], line.get("event_id")) for line in lines] == [
+        ("event accepted", ID),
+        ("event accepted", ID),
+        ("request refused", None),
+    ]
+    assert [line.get("deduplicated") for line in lines] == [False, True, None]
+
+
+def test_metrics_carry_exactly_the_agreed_dimensions(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "somebody-set-this")
+    door = Door("github")
+    for call in (GITHUB, GITHUB, FORGED):
+        door.knock(call)
+    door.intake.answer(FORGED.to_api_gateway("made-up-by-a-stranger"))
+
+    found = metrics(told())
+
+    spent = [dims for name, dims, _ in found if name == "ReceiverMilliseconds"]
+    assert spent == [{}] * 4
+    matched = ("SecretMatched", {"Source": "github", "Which": "current"}, [1])
+    assert [x for x in found if x[0] != "ReceiverMilliseconds"] == [
+        matched,
+        ("EventsAccepted", {"Source": "github"}, [1]),
+        matched,
+        ("EventsDuplicate", {"Source": "github"}, [1]),
+        ("EventsRefused", {"Source": "github", "Reason": "bad_signature"}, [1]),
+        ("EventsRefused", {"Source": "unknown", "Reason": "unknown_source"}, [1]),
+    ]
+
+
+def test_request_that_api_gateway_would_never_make_is_500() -> None:
+    intake = Door("github").intake
+
+    for event in ({}, {"pathParameters": None}, {"pathParameters": "x"}):
+        assert intake.answer(event)["statusCode"] == 404
+    odd = {"pathParameters": {"source": "github"}}
+    assert intake.answer(odd)["statusCode"] == 500
+
+
+# --- Shapes that no sender above has: they are the shape's own promises.
+
+
+def token_door(sender: Sender, **source: Any) -> Door:
+    door = Door("github", name="shape", **source)
+    door.intake._senders["shape"] = sender
+    return door
+
+
+def batch(*ids: object) -> Call:
+    events = [{"id": each, "kind": "opened"} for each in ids]
+    return Call(headers={"x-token": SECRET}, body=json.dumps(events).encode())
+
+
+BATCH = Sender(
+    proof=Token(place=Header("x-token")),
+    delivery_id="id",
+    kind="kind",
+    split=lambda data: data if isinstance(data, list) else [],
+)
+
+
+def test_each_event_of_a_request_is_accepted_under_its_own_id() -> None:
+    door = token_door(BATCH)
+
+    heard = door.knock(batch("a", "b", "a"))
+
+    assert heard.json == {
+        "event_id": "shape:a",
+        "deduplicated": False,
+        "event_ids": ["shape:a", "shape:b", "shape:a"],
+    }
+    assert [event.payload for event in door.accepted] == [
+        {"id": "a", "kind": "opened"},
+        {"id": "b", "kind": "opened"},
+    ]
+    assert door.knock(batch("a", "b")).json["deduplicated"] is True
+
+
+def test_failure_half_way_is_completed_by_the_repeat() -> None:
+    door = token_door(BATCH)
+    door.ledger.failures[2] = Unavailable("the ledger did not answer")
+
+    assert door.knock(batch("a", "b", "c")).status == 503
+    assert list(door.ledger.events) == ["shape:a", "shape:b"]
+
+    assert door.knock(batch("a", "b", "c")).json["deduplicated"] is False
+    assert list(door.ledger.events) == ["shape:a", "shape:b", "shape:c"]
+
+
+def test_bad_event_of_a_batch_harms_no_neighbour(
+    told: Told,
+) -> None:
+    door = token_door(BATCH)
+
+    heard = door.knock(batch("a", None, "c"))
+
+    assert heard.json["event_ids"] == ["shape:a", "shape:c"]
+    refused = [x for x in metrics(told()) if x[0] == "EventsRefused"]
+    assert refused == [
+        ("EventsRefused", {"Source": "shape", "Reason": "no_delivery_id"}, [1])
+    ]
+
+
+def test_batch_of_nothing_but_bad_events_is_refused() -> None:
+    heard = token_door(BATCH).knock(batch(None, {}))
+
+    assert (heard.status, heard.error) == (400, "no_delivery_id")
+
+
+def test_empty_batch_is_answered_and_stores_nothing() -> None:
+    heard = token_door(BATCH).knock(batch())
+
+    assert heard.json == {"event_id": None, "deduplicated": False, "event_ids": []}
+
+
+def greet(request: Request, secrets: Any) -> Answer | None:
+    challenge = request.arguments.get("challenge")
+    return Answer(body=challenge) if challenge else None
+
+
+def test_greeting_comes_before_verification_and_is_not_a_page() -> None:
+    door = token_door(dataclasses.replace(BATCH, greet=greet))
+
+    heard = door.knock(Call(headers={}, query="challenge=%3Cb%3E+x"))
+
+    assert (heard.status, heard.body) == (200, "<b> x")
+    assert heard.headers["content-type"].startswith("text/plain")
+    assert heard.headers["x-content-type-options"] == "nosniff"
+    assert door.accepted == []
+
+
+def test_reply_comes_after_verification() -> None:
+    def reply(request: Request) -> Answer | None:
+        return Answer(status=204) if walk(request.data, "type") == 1 else None
+
+    door = token_door(dataclasses.replace(BATCH, reply=reply, split=None))
+    ping = Call(headers={"x-token": SECRET}, body=b'{"type": 1}')
+
+    assert door.knock(ping).status == 204
+    assert door.knock(ping.without("x-token")).status == 401
+    assert door.accepted == []
+
+
+def test_sender_may_want_its_own_success() -> None:
+    special = dataclasses.replace(BATCH, success=lambda _: Answer(status=204))
+
+    heard = token_door(special).knock(batch("a"))
+
+    assert (heard.status, heard.body) == (204, "")
+
+
+def test_body_may_be_anything_where_the_sender_says_so() -> None:
+    pinged = dataclasses.replace(
+        BATCH,
+        body="any",
+        split=None,
+        methods=("GET", "POST"),
+        kind=Body("kind", default="ping"),
+    )
+    for method, body in (("GET", b""), ("POST", b"\xff\x00 not JSON")):
+        door = token_door(pinged, identity="body")
+        call = Call(headers={"x-token": SECRET}, method=method, body=body, base64=True)
+
+        assert door.knock(call).status == 200
+        assert (door.accepted[0].kind, door.accepted[0].body) == ("ping", body)
+
+
+def test_sender_without_delivery_id_asks_the_operator_to_choose() -> None:
+    nameless = dataclasses.replace(BATCH, delivery_id=None, split=None)
+    call = Call(headers={"x-token": SECRET}, body=b'{"kind": "x"}')
+
+    assert token_door(nameless).knock(call).status == 500
+    assert token_door(nameless, identity="request").knock(call).status == 200
