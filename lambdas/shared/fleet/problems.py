@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from lambdas.shared.errors import Misconfigured
@@ -36,7 +37,7 @@ def shown(value: object) -> str:
     """Return ``value`` as a message quotes it, cut where it is long."""
     if isinstance(value, bool):
         return str(value).lower()
-    text = repr(value)
+    text = value.isoformat() if isinstance(value, date) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -176,11 +177,10 @@ class Table:
             for index, item in enumerate(value)
         ]
 
-    def child(self, key: str) -> Table | None:
-        """Return the table at ``key``."""
-        if not self.has(key):
-            return None
-        return Table(self._below(key), self.raw(key), self._problems)
+    def child(self, key: str) -> Table:
+        """Return the table at ``key``, an empty one where there is none."""
+        values = self.raw(key) if self.has(key) else {}
+        return Table(self._below(key), values, self._problems)
 
     def rest(self) -> dict[str, Any]:
         """Return what the file says under keys that nobody has asked for yet."""

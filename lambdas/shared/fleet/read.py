@@ -100,7 +100,7 @@ def parse(
 
 
 def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
-    own = root.child("fleet") or Table("fleet", {}, [])
+    own = root.child("fleet")
     longest = int(_timeout_limit(own))
     source_tables = root.named("sources")
     agent_tables = root.named("agents")
@@ -117,13 +117,12 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
             agent_tables[name].problem(
                 "on", "nothing wakes this agent; want events, a schedule or a calendar"
             )
-    digest = root.child("digest")
     fleet = Fleet(
         sources=sources,
         agents=agents,
         schedules=schedules,
         calendars=calendars,
-        digest=read_digest(digest) if digest else None,
+        digest=read_digest(root.child("digest")) if root.has("digest") else None,
         ledger_days=_ledger_days(own),
         warm=_warm(own, sources, find_traits),
         region=own.matching("region", _REGION, "a region like 'eu-central-1'"),

@@ -12,7 +12,7 @@ from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 
 _CRON = re.compile(r"\S+( \S+){5}")
-_RATE = re.compile(r"1 (minute|hour|day)|[1-9]\d* (minutes|hours|days)")
+_RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days)")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")

@@ -1,0 +1,118 @@
+"""What can be wrong with a whole fleet, in the words that its author reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.fleet.broken import (
+    HELLO,
+    of_agent,
+    of_generic,
+    of_on,
+    of_schedule,
+    of_source,
+    problems,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = [", "not TOML: Invalid value (at line 1, the end of the file)"),
+        ("\na = = 3", "not TOML: Invalid value (at line 2, column 5)"),
+        ("[agnets.a]", "agnets: unknown key; did you mean 'agents'?"),
+        (
+            of_schedule("agent = 'helo'\ncron = '0 6 ? * MON-FRI *'"),
+            "schedules.nightly.agent: no agent 'helo'; did you mean 'hello'?",
+        ),
+        (
+            of_schedule("agent = 'hello'\ncron = '0 6 * * 1'"),
+            "schedules.nightly.cron: want six fields like '0 6 ? * MON-FRI *',"
+            " got '0 6 * * 1'",
+        ),
+        (
+            of_schedule("agent = 'hello'\nrate = '1 days'"),
+            "schedules.nightly.rate: want a rate like '15 minutes', got '1 days'",
+        ),
+        (
+            of_schedule("agent = 'hello'"),
+            "schedules.nightly: want exactly one of cron, rate, at",
+        ),
+        (
+            of_schedule("agent = 'hello'\nrate = '1 day'\ntimezone = 'Mars/Olympus'"),
+            "schedules.nightly.timezone: want a zone like 'Europe/Berlin',"
+            " got 'Mars/Olympus'",
+        ),
+        (
+            of_schedule("agent = 'hello'\nat = 2026-12-24T08:00:00Z"),
+            "schedules.nightly.at: want '2026-12-24T08:00:00', no zone, got"
+            " 2026-12-24T08:00:00+00:00",
+        ),
+        (
+            "[calendars.team]",
+            "calendars.team.rules: want at least one rule {category, agent, title}",
+        ),
+        (
+            "[fleet]\nledger_days = 14",
+            "fleet.ledger_days: want at least 19 (14 as a dead letter, 4 in the queue"
+            " after a redrive, 1 of margin), got 14",
+        ),
+        (
+            "[fleet]\nregion = 'Frankfurt'",
+            "fleet.region: want a region like 'eu-central-1', got 'Frankfurt'",
+        ),
+        ("[digest]\ntime = '8am'", "digest.time: want a time like '08:00', got '8am'"),
+    ],
+)
+def test_problem_says_where_it_is_and_what_was_wanted(text: str, problem: str) -> None:
+    assert f"fleet.toml: {problem}" in problems(text)
+
+
+def test_every_problem_is_told_at_once() -> None:
+    text = """
+        [sources.githb]
+        [agents.triage]
+        run = "triage"
+        timeout_seconds = 901
+        on = [{ source = "githb", kind = "a" }, { source = "slack" }]
+        [schedules.nightly]
+        agent = "ghost"
+        cron = "0 6 ? * MON-FRI *"
+        overlap = "skp"
+        [fleet]
+        ledger_dais = 60
+    """
+
+    assert problems(text) == [
+        "fleet.toml: sources.githb.sender: no sender 'githb'",
+        "fleet.toml: agents.triage.run: want 'module:function', got 'triage'",
+        "fleet.toml: agents.triage.on[1].source: no source 'slack'",
+        "fleet.toml: agents.triage.on[1].kind: too broad: want a kind, or say"
+        " everything = true on the agent",
+        "fleet.toml: agents.triage.timeout_seconds: want 1 to 900, got 901",
+        "fleet.toml: schedules.nightly.agent: no agent 'ghost'",
+        "fleet.toml: schedules.nightly.overlap: want skip | queue | concurrent,"
+        " got 'skp'; did you mean 'skip'?",
+        "fleet.toml: fleet.ledger_dais: unknown key; did you mean 'ledger_days'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HELLO,
+        of_source("identity = 'body'"),
+        "[sources.datadog]\nidentity = 'request'\nsite = 'eu'",
+        "[sources.twilio]\npublic_url = 'https://hooks.example.com/twilio'",
+        "[sources.sentry]\n[fleet]\nwarm = 0",
+        of_on("{ source = 'github' }", "everything = true"),
+        of_on("{}", "everything = true"),
+        of_agent("[fleet]\ntimeout_limit_seconds = 1800").replace(
+            "on =", "timeout_seconds = 1800\non ="
+        ),
+        of_schedule("agent = 'hello'\nat = 2026-12-24T08:00:00"),
+        of_generic("algorithm = 'basic'").replace("signature_header = 'X-Sign'\n", ""),
+    ],
+)
+def test_what_is_said_on_purpose_is_taken(text: str) -> None:
+    assert problems(text) == []
