@@ -1,0 +1,1 @@
+"""A story of real signed events, told while it happens and checked at every scene."""
