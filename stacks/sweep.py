@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -54,9 +54,7 @@ class Sweep(Construct):
                 ledger_table=ledger.table.table_name,
                 payload_bucket=ledger.bucket.bucket_name,
                 bus_name=bus.bus.event_bus_name,
-                queue_urls=Stack.of(self).to_json_string(
-                    {name: queue.queue_url for name, queue in queues.items()}
-                ),
+                queue_urls=_listed(list(queues.values())),
             ),
             encryption=encryption,
             timeout_seconds=_TIMEOUT_SECONDS,
@@ -65,12 +63,13 @@ class Sweep(Construct):
         ledger.allow(sweep.role, "GetItem", "PutItem", "Query", "UpdateItem")
         ledger.allow(sweep.role, "Query", index="by-time")
         bus.allow_put(sweep.role)
-        sweep.role.add_to_principal_policy(
-            iam.PolicyStatement(
-                actions=["sqs:GetQueueAttributes"],
-                resources=[queue.queue_arn for queue in queues.values()],
+        if queues:
+            sweep.role.add_to_principal_policy(
+                iam.PolicyStatement(
+                    actions=["sqs:GetQueueAttributes"],
+                    resources=[queue.queue_arn for queue in queues.values()],
+                )
             )
-        )
         self._make_failure_destination(sweep)
         self._make_schedule(sweep)
 
@@ -137,3 +136,11 @@ class Sweep(Construct):
         )
         # Scheduler refuses a role that may not do yet what the schedule asks of it.
         schedule.node.add_dependency(role)
+
+
+def _listed(queues: Sequence[sqs.Queue]) -> str:
+    """Return what ``SweepSettings.queue_urls`` wants."""
+    # Put together by hand: both are references, which hold nothing to escape.
+    urls = [queue.queue_url for queue in queues[:1]]
+    names = [queue.queue_name for queue in queues[1:]]
+    return "[" + ",".join(f'"{each}"' for each in (*urls, *names)) + "]"

@@ -8,7 +8,8 @@ deployment comes from ``fleet.toml`` in the function's own asset instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -65,11 +66,20 @@ class RelaySettings(LedgerSettings):
 class SweepSettings(LedgerSettings):
     """The sweep also looks at how much waits in the agents' queues.
 
-    ``queue_urls`` is a JSON object: agent name to queue URL.
+    ``queue_urls`` is a JSON list in the order of the fleet's agents: the URL of
+    the first queue, and of the others the name, which is all that differs.
+    (Lambda takes 4 KB of variables; the URLs of a full fleet are more.)
     """
 
     bus_name: str
     queue_urls: str
+
+    def queues_of(self, agents: Iterable[str]) -> dict[str, str]:
+        """Return the queue URLs by the agents' names, given in the fleet's order."""
+        listed: list[str] = json.loads(self.queue_urls)
+        base = listed[0].rpartition("/")[0] if listed else ""
+        urls = [f"{base}/{each.rpartition('/')[2]}" for each in listed]
+        return dict(zip(agents, urls, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from lambdas.shared import clock
 from lambdas.shared.adapters import dynamodb
 from lambdas.shared.adapters.eventbridge import EventBridge
@@ -20,6 +18,6 @@ def sweep(settings: SweepSettings, fleet: Fleet) -> Sweep:
         bus=EventBridge(settings.bus_name),
         ledger=dynamodb.ledger(settings, ledger_days=fleet.ledger_days),
         table=dynamodb.table(settings),
-        backlogs=SqsBacklogs(json.loads(settings.queue_urls)),
+        backlogs=SqsBacklogs(settings.queues_of(fleet.agents)),
         clock=clock.now,
     )
