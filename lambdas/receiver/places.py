@@ -26,6 +26,10 @@ _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
 
+_DATE = re.compile(
+    r"[A-Z][a-z]{2},? \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]{3}", re.ASCII
+)
+
 Unit = Literal["s", "ms", "rfc3339"]
 
 
@@ -137,7 +141,7 @@ def instant(value: Any, unit: Unit | None = None) -> datetime | None:
     """Read a time: epoch seconds, milliseconds, or RFC 3339; junk is None.
 
     Without ``unit`` a number is taken for milliseconds where seconds would
-    lie after the year 5000.
+    lie after the year 5000, and the date of an HTTP header will do.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -150,9 +154,19 @@ def instant(value: Any, unit: Unit | None = None) -> datetime | None:
         elif _RFC3339.fullmatch(word) and unit not in ("s", "ms"):
             return datetime.fromisoformat(word.upper()).astimezone(UTC)
         else:
-            return None
+            return _http_date(word) if unit is None else None
         if unit == "ms" or (unit is None and number > 100_000_000_000):
             number /= 1000
         return datetime.fromtimestamp(number, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _http_date(word: str) -> datetime | None:
+    if not _DATE.fullmatch(word):
+        return None
+    # Imported here: hardly anybody writes times so.
+    from email.utils import parsedate_to_datetime
+
+    found = parsedate_to_datetime(word)
+    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)

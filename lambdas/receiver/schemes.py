@@ -72,7 +72,8 @@ def header(name: str) -> Part:
 
 
 # --- What a secret's text means.
-Key = Callable[[str], bytes]
+# None: this secret is of another kind, and proves nothing by this scheme.
+Key = Callable[[str], bytes | None]
 
 
 def as_text(secret: str) -> bytes:
@@ -104,7 +105,7 @@ def keys(secrets: Sequence[str], key: Key) -> Iterator[tuple[int, bytes]]:
             continue
         if value:
             yield index, value
-        else:
+        elif value is not None:
             broken = f"secret {index + 1} of {len(secrets)}: empty"
     if broken:
         # One that cannot be read might have been the right one.
@@ -118,7 +119,7 @@ class Time:
 
     place: Place | None = None
     field: str = ""
-    unit: Unit = "s"
+    unit: Unit | None = "s"
     tolerance_seconds: int = MINUTES_5
 
     def check(self, sent: str, request: Request, now: datetime) -> None:
@@ -143,14 +144,16 @@ class Hmac:
     """A keyed hash over ``signed``, found at ``signature``.
 
     ``separator`` splits the signature's text into entries, of which those
-    after ``prefix`` are tried, in any number and order. ``any_case`` lets a
-    hex digest be in capitals.
+    after ``prefix`` are tried, in any number and order. ``loose`` also tries
+    those without it and, where there is none, those after any ``name=``.
+    ``any_case`` lets a hex digest be in capitals.
     """
 
     signature: Place
     signed: tuple[Part, ...] = (BODY,)
     prefix: str = ""
     separator: str = ""
+    loose: bool = False
     algorithm: Literal["sha256", "sha1", "sha512"] = "sha256"
     encoding: Literal["hex", "base64"] = "hex"
     any_case: bool = False
@@ -185,8 +188,10 @@ class Hmac:
         tries = [
             _bytes(entry.removeprefix(self.prefix))
             for entry in entries
-            if entry.startswith(self.prefix)
+            if self.loose or entry.startswith(self.prefix)
         ]
+        if self.loose and not self.prefix:
+            tries += [_bytes(entry.partition("=")[2]) for entry in entries]
         if self.any_case:
             tries = [t.lower() for t in tries]
         for index, key in keys(secrets, self.key):
