@@ -1,0 +1,94 @@
+"""Two fleets, each synthesized once: the smallest, and one near the limit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lambdas.shared.fleet import load
+from tests.infra.template import Template
+
+SMALL = """
+[sources.github]
+
+[agents.triage]
+run = "agents.hello:run"
+on = [{ source = "github", kind = "issues.opened" }]
+"""
+
+# 38 agents make some 440 resources; the stack refuses more than 450.
+AGENTS = 38
+LARGE = "\n".join(
+    [
+        "[fleet]",
+        "ledger_days = 60",
+        "warm = 1",
+        'region = "eu-central-1"',
+        *(f"[sources.{name}]" for name in ("github", "slack", "stripe", "linear")),
+        "[sources.github-eu]",
+        'sender = "github"',
+        'secret_name = "github/eu"',
+        *(
+            f"""
+[agents.agent-with-quite-a-long-name-{number}]
+run = "agents.hello:run"
+on = [{{ source = "github", kind = "kind-{number}" }}]
+timeout_seconds = {3 + number}
+memory_mb = {256 + number}
+"""
+            for number in range(AGENTS - 1)
+        ),
+        """
+[agents.wide]
+run = "agents.hello:run"
+on = [
+    { source = "stripe", kind = ["charge.failed", "invoice.*"] },
+    { pattern = { source = ["aws.s3"], detail-type = ["Object Created"] } },
+]
+timeout_seconds = 900
+max_receives = 10
+secrets = ["bellhop/github-token", "bellhop/stripe"]
+environment = { MODEL = "small" }
+allow = [{ actions = ["s3:GetObject"], resources = ["arn:aws:s3:::b/key"] }]
+""",
+    ]
+)
+FLEETS = {"small": SMALL, "large": LARGE}
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
+    """The templates of both fleets, by name."""
+    # Imported here: CDK takes seconds to load, and other tests do without.
+    from stacks.assembly import synthesise
+
+    made = {}
+    for name, text in FLEETS.items():
+        folder = tmp_path_factory.mktemp(name)
+        path = folder / "fleet.toml"
+        path.write_text(text, encoding="utf-8")
+        synthesise(load(path), fleet_path=path, outdir=folder / "out")
+        made[name] = read(folder / "out")
+    return made
+
+
+@pytest.fixture(params=sorted(FLEETS))
+def template(
+    request: pytest.FixtureRequest, templates: dict[str, Template]
+) -> Template:
+    """The template of each fleet in turn."""
+    return templates[request.param]
+
+
+@pytest.fixture
+def large(templates: dict[str, Template]) -> Template:
+    """The template of the large fleet."""
+    return templates["large"]
+
+
+def read(outdir: Path) -> Template:
+    """Return the template of the assembly in ``outdir``."""
+    text = (outdir / "Bellhop.template.json").read_text(encoding="utf-8")
+    return Template(json.loads(text))
