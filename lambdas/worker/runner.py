@@ -72,10 +72,16 @@ class Ports:
 class Runner:
     """Takes deliveries of one agent's queue, each by itself, from any thread."""
 
-    def __init__(self, agent: Agent, ports: Ports) -> None:
-        """Run ``agent``; its module is loaded at the first run."""
+    def __init__(
+        self,
+        agent: Agent,
+        ports: Ports,
+        load: Callable[[str, str], agents.Function] = agents.load,
+    ) -> None:
+        """Run ``agent``; ``load`` finds its function at the first run."""
         self._agent = agent
         self._ports = ports
+        self._load = load
 
     def take(self, message: Message, time: TimeLeft) -> Verdict:
         """Run what ``message`` carries; an event that AWS told is accepted first.
@@ -152,7 +158,7 @@ class Runner:
         now = self._ports.clock()
         if now + timedelta(seconds=self._agent.timeout_seconds) >= _expiry(delivery):
             raise TooOld("too old to run safely: its rows expire before it could end")
-        function = agents.load(self._agent.module, self._agent.function)
+        function = self._load(self._agent.module, self._agent.function)
         event = self._ports.ledger.event(delivery.event_id)
         if event is None:
             raise GiveUp("the ledger does not hold this event", downstream="ledger")

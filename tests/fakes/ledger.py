@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lambdas.shared.ledger import TableLedger
@@ -49,7 +49,7 @@ class FakeTable:
             key = (row["pk"], row["sk"])
             if when is not None and not holds(when, self.rows.get(key, {})):
                 return False
-            self.rows[key] = copy.deepcopy(dict(row))
+            self.rows[key] = kept(row)
             self._answered()
             return True
 
@@ -59,7 +59,7 @@ class FakeTable:
             old = self.rows.get((pk, sk), {})
             if not holds(when, old):
                 return Outcome(False, copy.deepcopy(old))
-            row = {"pk": pk, "sk": sk, **old, **copy.deepcopy(dict(change.set))}
+            row = {"pk": pk, "sk": sk, **old, **kept(change.set)}
             for name, more in change.add.items():
                 row[name] = old.get(name, 0) + more
             for name in change.remove:
@@ -126,6 +126,23 @@ class FakeLedger(TableLedger):
 
     def __len__(self) -> int:
         return sum(sk == "event" for _, sk in self.table.rows)
+
+
+def kept(row: Row) -> dict[str, Any]:
+    """Return ``row`` as DynamoDB gives it back; what it does not take raises."""
+    return {name: _kept(value) for name, value in row.items()}
+
+
+def _kept(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case bool() | int() | bytes():
+            return value
+        case Mapping():
+            return kept(value)
+        case _:
+            raise TypeError(f"the ledger holds no {type(value).__name__}")
 
 
 def holds(condition: Condition, row: Row) -> bool:

@@ -1,0 +1,190 @@
+"""A worker with everything around it in memory, and a world that counts effects."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from lambdas.shared.clock import rfc3339
+from lambdas.shared.event import Content, Event
+from lambdas.shared.fleet import Agent
+from lambdas.shared.ledger import Bodies, TableLedger
+from lambdas.shared.story import RunRecord, Story
+from lambdas.shared.table import Table
+from lambdas.worker.claim import Verdict
+from lambdas.worker.delivery import Delivery, Message
+from lambdas.worker.runner import Ports, Runner
+from tests.fakes.clock import NOON, FakeClock
+from tests.fakes.ledger import FakeBodies, FakeTable
+
+LEDGER_DAYS = 45
+_TOKENS = itertools.count(1)
+TRIAGE = Agent(name="triage", run="agents.triage:run", on=(), timeout_seconds=60)
+ISSUE = Event(
+    id="github:72d3162e",
+    source="github",
+    kind="issues.opened",
+    occurred_at=NOON,
+    received_at=NOON,
+    content=Content(b'{"issue":{"number":7}}', "application/json"),
+    tenant="acme",
+)
+
+
+@dataclass
+class FakeTime:
+    """A :class:`lambdas.worker.runner.TimeLeft` that stands still."""
+
+    milliseconds: int = 60_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.milliseconds
+
+
+class FakeQueue:
+    """A :class:`lambdas.worker.runner.Visibility`; ``hidden`` says what was asked."""
+
+    def __init__(self) -> None:
+        self.hidden: list[tuple[str, int]] = []
+        self.failures: list[Exception] = []
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.hidden.append((receipt, seconds))
+
+
+class World:
+    """The other side: an effect that remembers every operation id it was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.failures: list[BaseException] = []
+
+    def post(self, text: str, *, operation_id: str) -> dict[str, Any]:
+        """Count; then fail, if a failure waits: the answer was lost."""
+        self.sent.append(operation_id)
+        if self.failures:
+            raise self.failures.pop(0)
+        return {"text": text, "number": len(self.sent)}
+
+
+class Rig:
+    """A runner over any table; one event is accepted already."""
+
+    def __init__(
+        self,
+        agent: Callable[[Event, Any], Any],
+        *,
+        table: Table | None = None,
+        bodies: Bodies | None = None,
+        spec: Agent = TRIAGE,
+        chance: Callable[[float, float], float] = max,
+    ) -> None:
+        self.clock = FakeClock()
+        self.table: Any = FakeTable() if table is None else table
+        self.bodies: Any = FakeBodies() if bodies is None else bodies
+        self.queue = FakeQueue()
+        self.ledger = TableLedger(self.table, self.bodies, ledger_days=LEDGER_DAYS)
+        self.time = FakeTime(spec.timeout_seconds * 1000)
+        self.spec = spec
+        self.ports = Ports(
+            ledger=self.ledger,
+            table=self.table,
+            bodies=self.bodies,
+            queue=self.queue,
+            secret_of=lambda name: f"value of {name}",
+            clock=self.clock,
+            chance=chance,
+            token=lambda: f"token-{next(_TOKENS)}",
+        )
+        self.runner = Runner(spec, self.ports, load=lambda *_: agent)
+        self.ledger.accept(ISSUE)
+
+    def delivery(self, message_id: str = "m1", **changes: Any) -> Delivery:
+        """Return a first receive, sent just now."""
+        made = Delivery(
+            event_id=ISSUE.id,
+            agent=self.spec.key,
+            message_id=message_id,
+            sent_ms=self.clock.ms,
+            first_received_ms=self.clock.ms,
+            receive_count=1,
+            receipt=f"receipt-{message_id}",
+            expires_at=self.ledger.expires_at(ISSUE),
+            received_at=ISSUE.received_at,
+        )
+        return replace(made, **changes)
+
+    def deliver(self, message_id: str = "m1", **changes: Any) -> Verdict:
+        return self.runner.run(self.delivery(message_id, **changes), self.time)
+
+    def take(self, record: dict[str, Any]) -> Verdict:
+        return self.runner.take(Message.from_record(record), self.time)
+
+    @property
+    def story(self) -> Story:
+        story = self.ledger.story(ISSUE.id)
+        assert story is not None
+        return story
+
+    @property
+    def run(self) -> RunRecord:
+        (run,) = self.story.runs
+        return run
+
+
+def record(
+    envelope: Any, *, message_id: str = "m1", receive_count: int = 1, sent_ms: int = 0
+) -> dict[str, Any]:
+    """Return an SQS record as Lambda hands it over; text is put in as it is."""
+    sent = str(sent_ms or int(NOON.timestamp() * 1000))
+    return {
+        "messageId": message_id,
+        "receiptHandle": f"receipt-{message_id}",
+        "body": envelope if isinstance(envelope, str) else json.dumps(envelope),
+        "attributes": {
+            "ApproximateReceiveCount": str(receive_count),
+            "SentTimestamp": sent,
+            "SenderId": "AIDAIT2UOQQY3AUEKVGXU",
+            "ApproximateFirstReceiveTimestamp": sent,
+        },
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:triage",
+        "awsRegion": "eu-central-1",
+    }
+
+
+def envelope(event: Event = ISSUE, **detail: Any) -> dict[str, Any]:
+    """Return what the relay's entry becomes on the agent's queue."""
+    expires_at = int(event.received_at.timestamp()) + LEDGER_DAYS * 86_400
+    return {
+        "version": "0",
+        "id": "0b2d4f5c-6f6c-4bd1-9f0e-2a6b1c8d9e0f",
+        "detail-type": event.kind,
+        "source": f"bellhop.{event.source}",
+        "account": "123456789012",
+        "time": "2026-11-29T12:00:00Z",
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {
+            "event_id": event.id,
+            "tenant": event.tenant,
+            "received_at": rfc3339(event.received_at),
+            "expires_at": expires_at,
+            "facts": {},
+            "actor": None,
+            "thread": None,
+            **detail,
+        },
+    }
+
+
+def utc(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
