@@ -20,9 +20,10 @@ from lambdas.shared.table import Table
 from lambdas.sweep.cursor import SETTLED, WINDOW, Cursor, Progress
 from lambdas.sweep.overdue import AcceptedEvents, Reader
 
-# A sweep that was down for a day catches up within three hours, and no invocation
-# reads for longer than its time limit.
-_WINDOWS_PER_SWEEP = 8
+# A sweep that was down for a day (96 windows) catches up within two hours.
+_WINDOWS_PER_SWEEP = 16
+
+_PROBES_PER_SWEEP = 4
 
 # A standard queue keeps only roughly to its order. An agent that has begun what was
 # accepted a whole window later has had this message in its hands, or never will.
@@ -136,9 +137,10 @@ class Sweep:
         names = {agent.name for agent in self.agents}
         idle = {name for name in names if not self.backlogs.waiting(name)}
         progress = progress.only(names)
-        for _ in range(2 * _WINDOWS_PER_SWEEP):
+        probed: set[datetime] = set()
+        for _ in range(_WINDOWS_PER_SWEEP):
             judge = Judge(now=now, idle=idle, begun=progress.begun)
-            window = _next_window(progress, judge)
+            window = _next_window(progress, judge) or _next_probe(progress, probed)
             if window is None or not has_time():
                 return
             progress = self._read(window, progress, judge, writer)
@@ -187,6 +189,24 @@ def _next_window(progress: Progress, judge: Judge) -> datetime | None:
         return min(decided)
     is_settled = progress.until + WINDOW <= judge.now - SETTLED
     return progress.until if is_settled else None
+
+
+def _next_probe(progress: Progress, probed: set[datetime]) -> datetime | None:
+    """Return a window whose events would show that the oldest open one is overdue.
+
+    It was read when few of its events had begun: in a backlog that never ends,
+    nothing else would tell that the agent has come so far by now.
+    """
+    if len(probed) == _PROBES_PER_SWEEP:
+        return None
+    for windows in progress.undecided.values():
+        window = min(windows) + WINDOW + _DISORDER
+        while window in probed:
+            window += WINDOW
+        if window < progress.until:
+            probed.add(window)
+            return window
+    return None
 
 
 class _Writer:
