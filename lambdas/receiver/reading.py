@@ -150,7 +150,7 @@ def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
     size = len("{}")
     for name, found in wanted:
         value = fact(found)
-        if value is None:
+        if value is None or name in facts:
             continue
         size_with = size + len(json.dumps({name: value}, ensure_ascii=False).encode())
         if size_with > MOST_FACT_BYTES:
