@@ -52,6 +52,7 @@ class Target:
     clock_file: Path | None = None
     log_dir: Path | None = None
     fleet_file: Path | None = None
+    _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def is_local(self) -> bool:
@@ -59,7 +60,12 @@ class Target:
         return self.endpoint is not None
 
     def client(self, service: str) -> Any:
-        """Return a client of ``service`` for this stack."""
+        """Return the client of ``service`` for this stack, made once."""
+        if service not in self._clients:
+            self._clients[service] = self._new_client(service)
+        return self._clients[service]
+
+    def _new_client(self, service: str) -> Any:
         return self.session.client(  # type: ignore[call-overload]
             service,
             endpoint_url=self.endpoint,
@@ -97,7 +103,7 @@ class Target:
     @functools.cached_property
     def table(self) -> DynamoTable:
         """The rows of the ledger."""
-        return DynamoTable(self.ledger_table, lambda: self._dynamodb)
+        return DynamoTable(self.ledger_table, lambda: self.client("dynamodb"))
 
     @functools.cached_property
     def ledger(self) -> TableLedger:
@@ -109,10 +115,6 @@ class Target:
     def bodies(self) -> S3Bodies:
         """Where large bodies lie."""
         return S3Bodies(self.payload_bucket, lambda: self.client("s3"))
-
-    @functools.cached_property
-    def _dynamodb(self) -> Any:
-        return self.client("dynamodb")
 
     def secret_id(self, source: str) -> str:
         """Return what the secret of ``source`` is called in Secrets Manager.

@@ -25,7 +25,10 @@ _TIMEOUT_SECONDS = 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back for one delivery; ``body`` is its JSON, or its text."""
+    """What came back for one delivery; ``body`` is its JSON, or its text.
+
+    Status 0: nobody answered; ``body`` then holds the reason as an ``error``.
+    """
 
     status: int
     body: Any
@@ -99,7 +102,11 @@ class Wire:
         """Send all, in order of ``deliveries``, as simultaneously as threads can.
 
         At most 50 are in flight; the first of each thread wait for each other.
-        ``answered`` is called after each answer.
+        ``answered`` is called after each answer. One that is not answered is
+        told as such, unless none is.
+
+        Raises:
+            OutOfReachError: nobody answered any of them.
         """
         threads = min(MOST_IN_FLIGHT, len(deliveries))
         start = threading.Barrier(threads)
@@ -109,12 +116,18 @@ class Wire:
             if not hasattr(begun, "yes"):
                 begun.yes = True
                 start.wait()
-            answer = self.post(delivery)
-            answered()
-            return answer
+            try:
+                return self.post(delivery)
+            except OutOfReachError as error:
+                return Answer(status=0, body={"error": str(error)}, milliseconds=0)
+            finally:
+                answered()
 
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(send, deliveries))
+            answers = list(pool.map(send, deliveries))
+        if all(answer.status == 0 for answer in answers):
+            raise OutOfReachError(answers[0].error or "no answer")
+        return answers
 
 
 def _decoded(data: bytes) -> Any:
