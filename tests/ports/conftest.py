@@ -24,7 +24,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[str]:
         yield "fake"
         return
     with mock_aws():
-        _make_table()
+        make_table()
         aws.client("s3").create_bucket(
             Bucket=BUCKET,
             CreateBucketConfiguration={"LocationConstraint": "eu-central-1"},
@@ -46,7 +46,7 @@ def bodies(kind: str) -> Bodies:
     return S3Bodies(BUCKET)
 
 
-def _make_table() -> None:
+def make_table() -> None:
     kinds = {"pk": "S", "sk": "S", "accepted": "S", "received_at": "S"}
     kinds |= {"attention": "S", "finished_at": "N"}
 
