@@ -20,7 +20,10 @@ from lambdas.worker.steps import Call, Steps
 # Names are sort keys beside the agent's; DynamoDB allows 1,024 bytes in all.
 _LONGEST_NAME = 200
 
-_inside: ContextVar[str | None] = ContextVar("bellhop_step", default=None)
+# Whose step or effect this thread is in the middle of.
+_inside: ContextVar[tuple[ThisRun, str] | None] = ContextVar(
+    "bellhop_step", default=None
+)
 
 
 class RunLog:
@@ -127,13 +130,13 @@ class ThisRun:
     @contextmanager
     def _entered(self, name: str) -> Iterator[None]:
         outer = _inside.get()
-        if outer is not None:
+        if outer is not None and outer[0] is self:
             raise GiveUp(
-                f"{name!r} was asked for inside {outer!r}: steps and effects do not"
+                f"{name!r} was asked for inside {outer[1]!r}: steps and effects do not"
                 " nest; call them one after another"
             )
         self._take(name)
-        token = _inside.set(name)
+        token = _inside.set((self, name))
         try:
             yield
         except StaleClaim as error:
