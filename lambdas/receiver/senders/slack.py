@@ -42,9 +42,7 @@ def _first(*paths: str) -> Callable[[Message], object]:
 def _kind(message: Message) -> object:
     if walk(message.data, "command"):
         return "command"
-    if walk(message.data, "type") == "event_callback":
-        return walk(message.data, "event.type")
-    return walk(message.data, "type")
+    return walk(message.data, "event.type") or walk(message.data, "type")
 
 
 def _id(message: Message) -> object:

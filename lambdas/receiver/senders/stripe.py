@@ -26,7 +26,6 @@ SENDER = Sender(
     kind="type",
     occurred_at="created",
     tenant="account",
-    actor="request.id",
     thread="data.object.id",
     facts={
         "object": "data.object.object",
