@@ -20,6 +20,9 @@ from lambdas.worker.steps import Call, Steps
 # Names are sort keys beside the agent's; DynamoDB allows 1,024 bytes in all.
 _LONGEST_NAME = 200
 
+# Powertools counts its own frame and ours: the line's location is the agent's.
+_CALLER = 3
+
 # Whose step or effect this thread is in the middle of.
 _inside: ContextVar[tuple[ThisRun, str] | None] = ContextVar(
     "bellhop_step", default=None
@@ -35,15 +38,21 @@ class RunLog:
 
     def info(self, message: str, **fields: Any) -> None:
         """See the contract."""
-        observe.logger.info(message, extra={**fields, **self._fields})
+        observe.logger.info(
+            message, extra={**fields, **self._fields}, stacklevel=_CALLER
+        )
 
     def warning(self, message: str, **fields: Any) -> None:
         """See the contract."""
-        observe.logger.warning(message, extra={**fields, **self._fields})
+        observe.logger.warning(
+            message, extra={**fields, **self._fields}, stacklevel=_CALLER
+        )
 
     def error(self, message: str, **fields: Any) -> None:
         """See the contract."""
-        observe.logger.error(message, extra={**fields, **self._fields})
+        observe.logger.error(
+            message, extra={**fields, **self._fields}, stacklevel=_CALLER
+        )
 
 
 class ThisRun:

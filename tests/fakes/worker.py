@@ -84,6 +84,7 @@ class Rig:
         bodies: Bodies | None = None,
         spec: Agent = TRIAGE,
         chance: Callable[[float, float], float] = max,
+        secret_of: Callable[[str], str] = "value of {}".format,
     ) -> None:
         self.clock = FakeClock()
         self.table: Any = FakeTable() if table is None else table
@@ -97,7 +98,7 @@ class Rig:
             table=self.table,
             bodies=self.bodies,
             queue=self.queue,
-            secret_of=lambda name: f"value of {name}",
+            secret_of=secret_of,
             clock=self.clock,
             chance=chance,
             token=lambda: f"token-{next(_TOKENS)}",
