@@ -141,9 +141,5 @@ def _sendable(value: Any) -> Any:
 
 def listeners(agents: Iterable[Agent], entry: Entry) -> list[Agent]:
     """Return the agents whose patterns on the fleet's own bus match ``entry``."""
-    envelope = entry.envelope
-    return [
-        agent
-        for agent in agents
-        if any(patterns.matches(pattern, envelope) for pattern in agent.own_patterns)
-    ]
+    hears = patterns.judge(entry.envelope)
+    return [agent for agent in agents if any(map(hears, agent.own_patterns))]

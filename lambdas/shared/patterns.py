@@ -31,7 +31,22 @@ def matches(pattern: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
 
     ``pattern`` must be one in which :func:`problems` finds none.
     """
-    return any(_agrees(paths, event) for paths in _alternatives(pattern, ""))
+    return judge(event)(pattern)
+
+
+def judge(event: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """Return what tells of any pattern whether ``event`` satisfies it.
+
+    To judge one event by many patterns: it is taken apart only once.
+    """
+    fields: dict[str, list[tuple[Any, _Membership]]] = {}
+    for path, value, membership in _leaves(event, "", frozenset(), itertools.count()):
+        fields.setdefault(path, []).append((value, membership))
+
+    def satisfies(pattern: Mapping[str, Any]) -> bool:
+        return any(_agrees(paths, fields) for paths in _alternatives(pattern, ""))
+
+    return satisfies
 
 
 def problems(pattern: Mapping[str, Any]) -> list[str]:
@@ -64,18 +79,15 @@ def _alternatives(
         yield {path: rules for part in chosen for path, rules in part.items()}
 
 
-def _agrees(paths: Mapping[str, _Rules], event: Mapping[str, Any]) -> bool:
-    fields: dict[str, list[tuple[Any, _Membership]]] = {path: [] for path in paths}
-    for path, value, membership in _leaves(event, "", frozenset(), itertools.count()):
-        if path in fields:
-            fields[path].append((value, membership))
+def _agrees(
+    paths: Mapping[str, _Rules], fields: Mapping[str, list[tuple[Any, _Membership]]]
+) -> bool:
     states: set[_Membership] = {frozenset()}
-    for path in sorted(paths):
-        states = {
-            after
-            for before in states
-            for after in _steps(paths[path], fields[path], before)
-        }
+    # In EventBridge's own order, which "exists" depends on inside of arrays; only the
+    # outermost fields come first: "source" settles most of what does not match.
+    for path in sorted(paths, key=lambda path: ("." in path, path)):
+        rules, found = paths[path], fields.get(path, [])
+        states = {after for before in states for after in _steps(rules, found, before)}
         if not states:
             return False
     return True

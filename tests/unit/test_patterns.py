@@ -153,6 +153,13 @@ def test_either_side_of_an_or() -> None:
     assert not hears(a=2, c=3)
 
 
+def test_what_is_missing_is_missed_in_the_element_that_was_chosen() -> None:
+    pattern = {"items": {"a": [1], "b": [{"exists": False}]}}
+
+    assert matches(pattern, {"items": [{"a": 1}, {"b": 2}]})
+    assert not matches(pattern, {"items": [{"a": 1, "b": 2}, {"a": 3}]})
+
+
 def test_a_dotted_key_is_a_path_on_both_sides() -> None:
     pattern = {"detail": {"facts": {"repository.full_name": ["a/b"]}}}
 
