@@ -152,9 +152,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply, drip_seconds: float = 0) -> None:
         try:
             self.send_response(reply.status)
-            for name, text in reply.headers.items():
+            told = {"content-length": str(len(reply.body)), **reply.headers}
+            for name, text in told.items():
                 self.send_header(name, text)
-            self.send_header("content-length", str(len(reply.body)))
             self.end_headers()
             if not drip_seconds:
                 self.wfile.write(reply.body)

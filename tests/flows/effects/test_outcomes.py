@@ -99,8 +99,10 @@ def test_answer_that_drips_is_cut_before_the_run_ends(
 
 
 def test_huge_answer_is_not_read_to_its_end(world: World, run: Attempt) -> None:
-    body = b"[" + b" " * (outgoing.LARGEST_ANSWER_BYTES + 100_000) + b"]"
-    world.faults.append(Fault(acts=True, reply=Reply(body=body)))
+    """Read on, it would break off: the rest of what is announced never comes."""
+    body = b" " * (outgoing.LARGEST_ANSWER_BYTES + 100_000)
+    announced = {"content-length": "9999999999"}
+    world.faults.append(Fault(acts=True, reply=Reply(headers=announced, body=body)))
 
     with pytest.raises(OutcomeUnknown, match="without readable JSON"):
         run.send(github.comment, COMMENTS, "hello")

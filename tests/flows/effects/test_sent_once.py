@@ -209,8 +209,11 @@ def test_service_out_of_reach_is_tried_later(
 ) -> None:
     monkeypatch.setenv("BELLHOP_WORLD_URL", "http://127.0.0.1:1")
 
-    with pytest.raises(RetryLater, match="could not be reached"):
+    with pytest.raises(RetryLater, match="could not be reached") as raised:
         case.send(run)
+
+    # The cause would hold the request, and so the token.
+    assert raised.value.__cause__ is None
 
 
 @every_effect
