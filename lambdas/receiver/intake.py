@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lambdas.receiver import senders
-from lambdas.receiver.reading import read
 from lambdas.receiver.request import Answer, Request, from_api_gateway, json_answer
 from lambdas.receiver.senders import Sender
 from lambdas.shared.clock import Clock
@@ -106,7 +105,7 @@ class Intake:
             return greeting
         if request.method not in sender.methods:
             raise Rejected(Code.METHOD_NOT_ALLOWED, f"method {request.method[:16]!r}")
-        found = read(sender, request)
+        found = sender.read(request)
         if isinstance(found, Answer):
             logger.info("handshake answered", source=name)
             return found
@@ -144,7 +143,7 @@ class Intake:
             if greeting is not None:
                 return greeting
         try:
-            index = sender.proof.verify(request, values, request.received_at)
+            index = sender.verify(request, values, request.received_at)
         except Misconfigured as fault:
             raise Misconfigured(f"{request.source.secret_name}: {fault}") from fault
         if values:

@@ -6,14 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from lambdas.receiver.places import Place, fact, find, instant, text, walk
 from lambdas.receiver.request import Answer, Request
-from lambdas.receiver.senders import Sender
 from lambdas.shared.errors import BellhopError, Code, Misconfigured, Rejected
 from lambdas.shared.event import Content, Event, Fact, event_id
 from lambdas.shared.observe import count, logger
+
+if TYPE_CHECKING:
+    from lambdas.receiver.senders import Sender
 
 # What may travel on the bus beside the ids (DESIGN: flat, at most 4 KB).
 MOST_FACT_BYTES = 4096
@@ -164,9 +166,6 @@ def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
             dropped=dropped,
         )
     return facts
-
-
-T = TypeVar("T")
 
 
 def _try(place: Place | None, part: Part) -> Any:

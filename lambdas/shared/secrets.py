@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,6 +34,9 @@ SERVE_STALE = timedelta(hours=1)
 REST_AFTER_FAILURE = timedelta(seconds=5)
 
 _ALWAYS = timedelta.max
+
+# An instant by the clock, and by what runs on while a local clock stands still.
+_Moment = tuple[datetime, float]
 
 
 class SecretStore(Protocol):
@@ -114,10 +118,10 @@ def _until(name: str, found: Mapping[str, Any]) -> datetime | None:
 class _Entry:
     lock: threading.Lock = field(default_factory=threading.Lock)
     secret: Secret | None = None
-    fetched_at: datetime | None = None
-    looked_again_at: datetime | None = None
+    fetched_at: _Moment | None = None
+    looked_again_at: _Moment | None = None
     failure: Misconfigured | Unavailable | None = None
-    failed_at: datetime | None = None
+    failed_at: _Moment | None = None
 
 
 class Secrets:
@@ -165,7 +169,7 @@ class Secrets:
                 if self._age(entry.looked_again_at) < LOOK_AGAIN:
                     return None
                 self._fetch(name, entry)
-                entry.looked_again_at = self._clock()
+                entry.looked_again_at = self._now()
             return entry.secret if entry.secret != seen else None
 
     def _entry(self, name: str) -> _Entry:
@@ -178,14 +182,20 @@ class Secrets:
         try:
             secret = parse(name, self._store.fetch(name))
         except (Misconfigured, Unavailable) as error:
-            entry.failure, entry.failed_at = error, self._clock()
+            entry.failure, entry.failed_at = error, self._now()
             if isinstance(error, Misconfigured):
                 entry.secret = None  # what was there is no longer true
             raise
-        entry.secret, entry.fetched_at, entry.failure = secret, self._clock(), None
+        entry.secret, entry.fetched_at, entry.failure = secret, self._now(), None
         return secret
 
-    def _age(self, since: datetime | None) -> timedelta:
-        # Never, or a clock that was turned back: as old as can be.
-        age = self._clock() - since if since else _ALWAYS
-        return age if age >= timedelta(0) else _ALWAYS
+    def _now(self) -> _Moment:
+        return self._clock(), time.monotonic()
+
+    def _age(self, since: _Moment | None) -> timedelta:
+        if since is None:
+            return _ALWAYS
+        now = self._now()
+        age = max(now[0] - since[0], timedelta(seconds=now[1] - since[1]))
+        # A clock that was turned back says nothing: as old as can be.
+        return age if now[0] >= since[0] else _ALWAYS

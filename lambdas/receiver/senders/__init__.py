@@ -24,10 +24,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal
 
 from lambdas.receiver.places import Body, Header, Place, Query, find, walk
+from lambdas.receiver.reading import read
 from lambdas.receiver.request import Answer, Request, json_answer
 from lambdas.receiver.schemes import (
     BODY,
@@ -48,6 +50,7 @@ from lambdas.receiver.schemes import (
     header,
 )
 from lambdas.shared.errors import Misconfigured
+from lambdas.shared.event import Event
 from lambdas.shared.fleet import Source
 
 __all__ = [
@@ -126,6 +129,18 @@ class Sender:
     signs_id: bool = True
     needs: Literal["core", "senders"] = "core"
     options: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+    def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:
+        """Return which of ``secrets`` proves the request; see :class:`Proof`."""
+        return self.proof.verify(request, secrets, now)
+
+    def read(self, request: Request) -> list[Event] | Answer:
+        """Return a verified request's events, or a handshake's answer.
+
+        Raises:
+            Rejected: the request holds no event that can be read.
+        """
+        return read(self, request)
 
 
 def load(source: Source) -> Sender:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lambdas.receiver.places import Body, Header, instant, text, walk
-from lambdas.receiver.reading import MOST_FACT_BYTES, read
+from lambdas.receiver.reading import MOST_FACT_BYTES
 from lambdas.receiver.request import Request
 from lambdas.receiver.senders import Sender, Token
 from lambdas.shared.errors import Code, Rejected
@@ -42,7 +42,7 @@ def one(values: Any, sender: Sender = PLAIN, **source: Any) -> Event:
         body=json.dumps(values).encode(),
         received_at=NOW,
     )
-    found = read(sender, request)
+    found = sender.read(request)
     assert isinstance(found, list)
     (event,) = found
     return event
