@@ -79,13 +79,19 @@ def events(
         session.end(FOUND)
 
 
-def tail(session: Session, *, source: SourceName = None, duration: For = None) -> None:
+def tail(
+    session: Session,
+    *,
+    since: Since = "0s",
+    source: SourceName = None,
+    duration: For = None,
+) -> None:
     """Follow the ledger: each event as it is accepted, and again as it moves on.
 
     With --json, one object a line. Ctrl-C ends it.
     """
     target = session.target
-    begun = target.now()
+    begun = times.instant(since, target.now())
     length = times.duration(duration) if duration else None
     ends = time.monotonic() + length.total_seconds() if length else None
     seen: dict[str, str] = {}

@@ -102,7 +102,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
             fleet=fleet.load(), ledger=ledger, secrets=secrets, clock=clock.now
         )
         server = _Server(("127.0.0.1", 0), _door(intake))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         # moto's own needs a heap of packages; one operation is all that is asked.
         monkeypatch.setenv("AWS_ENDPOINT_URL_CLOUDFORMATION", url)
