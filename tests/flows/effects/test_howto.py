@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.effects import github, http, linear, ses, slack, stripe
+from agents.effects import bus, github, http, linear, ses, slack, stripe
 from lambdas.shared import fleet
 from lambdas.shared.errors import OutcomeUnknown, RetryLater
 from tests.fakes.services import CUT_AFTER_ACTING, CUT_BEFORE_ACTING, Reply, Request
@@ -93,18 +93,21 @@ def test_note_waits_while_looking_fails(
         run.send_again(shown["add_note"], "7", "seen")
 
 
-def test_agent_of_the_page_is_configured_by_its_table(
+def test_agents_of_the_page_are_configured_by_their_tables(
     shown: dict[str, Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "fleet.toml").write_text("[sources.github]\n" + blocks("toml")[0])
+    whole = "\n".join(["[sources.github]", *blocks("toml")])
+    (tmp_path / "fleet.toml").write_text(whole)
 
     loaded = fleet.load(tmp_path / "fleet.toml")
 
     assert callable(shown["run"])
     assert loaded.agents["triage"].secrets == (github.SECRET, slack.SECRET)
+    granted = [action for g in loaded.agents["biller"].allow for action in g.actions]
+    assert granted == ["ses:SendEmail", "events:PutEvents"]
 
 
-@pytest.mark.parametrize("service", [github, slack, linear, stripe, http, ses])
+@pytest.mark.parametrize("service", [github, slack, linear, stripe, http, ses, bus])
 def test_table_of_the_page_names_what_exists(service: Any) -> None:
     name = service.__name__.rpartition(".")[2]
     named = re.findall(rf"`{name}\.(\w+)\(", PAGE.read_text())
