@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import clocks, events, resolve, secret, send, show
+from cli import clocks, events, relay, resolve, secret, send, show
 
 app = typer.Typer(
     name="bellhop",
@@ -14,5 +14,5 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (send, events, show, resolve, secret, clocks):
+for module in (send, events, show, resolve, relay, secret, clocks):
     module.register(app)

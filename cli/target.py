@@ -6,6 +6,7 @@ import functools
 import getpass
 import json
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,7 @@ class Target:
     api_url: str
     ledger_table: str
     payload_bucket: str
+    bus: str
     outputs: Mapping[str, str]
     session: boto3.Session = field(repr=False)
     endpoint: str | None = None
@@ -53,6 +55,9 @@ class Target:
     log_dir: Path | None = None
     fleet_file: Path | None = None
     _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _making: threading.Lock = field(
+        default_factory=threading.Lock, init=False, repr=False
+    )
 
     @property
     def is_local(self) -> bool:
@@ -61,9 +66,10 @@ class Target:
 
     def client(self, service: str) -> Any:
         """Return the client of ``service`` for this stack, made once."""
-        if service not in self._clients:
-            self._clients[service] = self._new_client(service)
-        return self._clients[service]
+        with self._making:  # a session is not safe in threads, its clients are
+            if service not in self._clients:
+                self._clients[service] = self._new_client(service)
+            return self._clients[service]
 
     def _new_client(self, service: str) -> Any:
         return self.session.client(  # type: ignore[call-overload]
@@ -175,6 +181,7 @@ def _local(file: Path) -> Target:
         api_url=stack["api_url"],
         ledger_table=stack["ledger_table"],
         payload_bucket=stack["payload_bucket"],
+        bus=stack["bus"],
         outputs=stack["outputs"],
         session=boto3.Session(
             aws_access_key_id=stack["access_key_id"],
@@ -210,7 +217,7 @@ def _deployed(name: str, profile: str | None, region: str | None) -> Target:
     except (BotoCoreError, ValueError) as error:
         raise OutOfReachError(f"stack {name}: {error}") from error
     outputs = {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
-    missing = {"ApiUrl", "LedgerTable", "PayloadBucket"} - outputs.keys()
+    missing = {"ApiUrl", "BusName", "LedgerTable", "PayloadBucket"} - outputs.keys()
     if missing:
         raise OutOfReachError(
             f"stack {name} has no output {', '.join(sorted(missing))}: not a Bellhop"
@@ -220,6 +227,7 @@ def _deployed(name: str, profile: str | None, region: str | None) -> Target:
         api_url=outputs["ApiUrl"],
         ledger_table=outputs["LedgerTable"],
         payload_bucket=outputs["PayloadBucket"],
+        bus=outputs["BusName"],
         outputs=outputs,
         session=session,
     )

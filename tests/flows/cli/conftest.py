@@ -26,7 +26,7 @@ from lambdas.shared.ledger import TableLedger
 from lambdas.shared.secrets import Secrets
 from tests.unit.receiver.door import Call
 
-TABLE, BUCKET = "ledger", "payloads"
+TABLE, BUCKET, BUS = "ledger", "payloads", "fleet"
 SOURCES = ("github", "slack", "billing")
 FLEET = """
 [sources.github]
@@ -118,6 +118,7 @@ class _Server(ThreadingHTTPServer):
 
 def _deploy() -> None:
     boto3.client("dynamodb").create_table(**_table())
+    boto3.client("events").create_event_bus(Name=BUS)
     boto3.client("s3").create_bucket(
         Bucket=BUCKET,
         CreateBucketConfiguration={"LocationConstraint": "eu-central-1"},
@@ -136,6 +137,7 @@ def _described(url: str, name: str) -> tuple[int, str]:
             f"<Message>{message}</Message></Error></ErrorResponse>"
         )
     outputs = {"ApiUrl": url, "LedgerTable": TABLE, "PayloadBucket": BUCKET}
+    outputs["BusName"] = BUS
     members = "".join(
         f"<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>"
         for key, value in outputs.items()

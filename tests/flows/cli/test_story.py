@@ -1,4 +1,4 @@
-"""`bellhop events`, `show`, `tail`, `resolve`: what the ledger holds, and settling it."""
+"""`events`, `show`, `tail`, `resolve`: what the ledger holds, and settling it."""
 
 from __future__ import annotations
 
@@ -197,3 +197,23 @@ def test_clock_of_a_deployed_stack_is_not_ours_to_set(stack: Stack) -> None:
 
     assert answered.code == 2
     assert "only the local stack's time" in answered.err
+
+
+def test_what_no_run_has_yet_is_relayed_and_first_only_counted(stack: Stack) -> None:
+    lost, done = accepted(stack), accepted(stack)
+    unheard = accepted(stack, "slack")
+    a_run(stack, done, State.SUCCEEDED)
+    window = ("--since", "1h", "--until", "0s")
+    stack.pass_time(5)
+
+    counted = stack.run("relay", *window, "--dry-run")
+    untouched = stack.table.get(unheard, "unheard")
+    relayed = stack.run("relay", *window)
+
+    (first,), (second,) = counted.json, relayed.json
+    assert (counted.code, relayed.code) == (0, 0)
+    assert (first["read"], first["relayed"], first["unheard"]) == (3, 1, 1)
+    assert (second["relayed"], second["refused"]) == (1, 0)
+    assert untouched is None
+    assert stack.table.get(unheard, "unheard") is not None
+    assert stack.run("show", lost).json["runs"][0]["state"] == "QUEUED"
