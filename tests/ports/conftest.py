@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from moto import mock_aws
@@ -14,8 +13,7 @@ from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.ledger import Bodies
 from lambdas.shared.table import Table
 from tests.fakes.ledger import FakeBodies, FakeTable
-
-TABLE, BUCKET = "ledger", "payloads"
+from tests.fakes.moto_ledger import BUCKET, TABLE, make_bucket, make_table
 
 
 @pytest.fixture(params=["fake", "aws"])
@@ -25,10 +23,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     with mock_aws():
         make_table()
-        aws.client("s3").create_bucket(
-            Bucket=BUCKET,
-            CreateBucketConfiguration={"LocationConstraint": "eu-central-1"},
-        )
+        make_bucket()
         yield "aws"
 
 
@@ -44,35 +39,3 @@ def bodies(kind: str) -> Bodies:
     if kind == "fake":
         return FakeBodies()
     return S3Bodies(BUCKET)
-
-
-def make_table() -> None:
-    kinds = {"pk": "S", "sk": "S", "accepted": "S", "received_at": "S"}
-    kinds |= {"attention": "S", "finished_at": "N"}
-
-    def keys(partition: str, sort: str) -> Any:
-        return [
-            {"AttributeName": partition, "KeyType": "HASH"},
-            {"AttributeName": sort, "KeyType": "RANGE"},
-        ]
-
-    def index(name: str, partition: str, sort: str) -> Any:
-        return {
-            "IndexName": name,
-            "KeySchema": keys(partition, sort),
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        }
-
-    aws.client("dynamodb").create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=keys("pk", "sk"),
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": kind}
-            for name, kind in kinds.items()
-        ],
-        GlobalSecondaryIndexes=[
-            index("by-time", "accepted", "received_at"),
-            index("by-state", "attention", "finished_at"),
-        ],
-    )

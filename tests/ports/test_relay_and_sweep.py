@@ -20,7 +20,7 @@ from lambdas.shared.adapters import aws, dynamodb
 from lambdas.shared.event import Content, Event
 from lambdas.shared.settings import LedgerSettings, RelaySettings, SweepSettings
 from lambdas.sweep import handler as sweep_handler
-from tests.ports.conftest import BUCKET, TABLE, make_table
+from tests.fakes.moto_ledger import BUCKET, TABLE, make_table
 
 NOON = datetime.fromisoformat("2026-11-29T12:00:00Z")
 _FLEET = """
