@@ -7,6 +7,7 @@ from typing import Any
 
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lambdas.shared.fleet import OWN_BUS, Agent
@@ -38,7 +39,7 @@ class Bus(Construct):
             )
         )
 
-    def deliver(self, scope: Construct, agent: Agent, queue: Any) -> None:
+    def deliver(self, scope: Construct, agent: Agent, queue: sqs.Queue) -> None:
         """Put on ``queue`` whatever ``agent`` listens to.
 
         An event that matches two of its patterns arrives twice; the second
@@ -59,7 +60,7 @@ class Bus(Construct):
         id: str,
         bus: str,
         pattern: Mapping[str, Any],
-        queue: Any,
+        queue: sqs.Queue,
     ) -> events.CfnRule:
         # L1: the pattern is EventBridge's own language already, and the L2 target
         # adds one policy statement per rule to the shared queue, which holds 20.

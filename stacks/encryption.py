@@ -71,12 +71,11 @@ class Encryption(Construct):
         self._allow(role, "secretsmanager", _READ)
 
     def admit_scheduler(self, role: iam.IRole) -> None:
-        """Let a schedule's role write to its failure queue.
+        """Name a schedule's role in the key's own policy too.
 
-        Said on both sides: a schedule that cannot write there loses its tick
-        without a word (only a metric tells).
+        A schedule that cannot write to its failure queue loses its tick without
+        a word; only a metric tells.
         """
-        self.allow_send(role)
         self.key.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="SchedulerRoles",

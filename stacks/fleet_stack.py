@@ -8,11 +8,12 @@ from typing import Any
 from aws_cdk import CfnOutput, CfnResource, CfnRule, CfnRuleAssertion, Fn, Stack
 from constructs import Construct
 
-from lambdas.shared.fleet import Fleet, FleetError
+from lambdas.shared.fleet import Fleet, FleetError, logical_name
 from lambdas.shared.senders import SenderTraits
 from stacks.bus import Bus
 from stacks.code import Assets
 from stacks.encryption import Encryption
+from stacks.function import Functions
 from stacks.ingress import Ingress
 from stacks.ledger import Ledger
 from stacks.queues import FailureQueues
@@ -46,20 +47,14 @@ class FleetStack(Stack):
         )
         failures = FailureQueues(self, "FailureQueues", encryption=encryption)
         secrets = Secrets(
-            self,
-            "Secrets",
-            names=[
-                source.secret_name
-                for name, source in fleet.sources.items()
-                if traits[name].secret
-            ],
-            encryption=encryption,
+            self, "Secrets", names=_secret_names(fleet, traits), encryption=encryption
         )
         bus = Bus(self, "Bus", failures=failures)
+        functions = Functions(assets=assets, encryption=encryption, traits=traits)
         ingress = Ingress(
             self,
             "Ingress",
-            code=assets.code(*(each.needs for each in traits.values())),
+            functions=functions,
             warm=fleet.warm or 0,
             ledger=ledger,
             secrets=secrets,
@@ -69,52 +64,68 @@ class FleetStack(Stack):
             self,
             "Workers",
             agents=fleet.agents,
-            code=assets.code("agents"),
+            functions=functions,
             ledger=ledger,
             bus=bus,
             secrets=secrets,
             encryption=encryption,
         )
+        self._make_carriers(functions, ledger, bus, failures, workers)
+        self._tell(ingress, ledger, bus)
+        self._tell_queues(failures, workers)
+        self._pin(fleet.region)
+        self._refuse_oversize(len(fleet.agents))
+
+    def _make_carriers(
+        self,
+        functions: Functions,
+        ledger: Ledger,
+        bus: Bus,
+        failures: FailureQueues,
+        workers: Workers,
+    ) -> None:
+        """From the ledger to the bus: at once, and what was missed a little later."""
         Relay(
             self,
             "Relay",
-            code=assets.code(),
+            functions=functions,
             ledger=ledger,
             bus=bus,
             failures=failures,
-            encryption=encryption,
         )
         Sweep(
             self,
             "Sweep",
-            code=assets.code(),
-            queues=workers.queues,
+            functions=functions,
             ledger=ledger,
             bus=bus,
             failures=failures,
-            encryption=encryption,
+            queues=workers.queues,
         )
+
+    def _tell(self, ingress: Ingress, ledger: Ledger, bus: Bus) -> None:
         self._say("ApiUrl", ingress.api.api_endpoint)
         self._say("LedgerTable", ledger.table.table_name)
         self._say("PayloadBucket", ledger.bucket.bucket_name)
         self._say("BusName", bus.bus.event_bus_name)
+
+    def _tell_queues(self, failures: FailureQueues, workers: Workers) -> None:
+        """Every queue is told by its URL."""
         self._say("RuleDeadLetters", failures.rules.queue_url)
         self._say("ScheduleDeadLetters", failures.schedules.queue_url)
         self._say("RelayParked", failures.parked.queue_url)
         self._say("AsyncFailures", failures.asynchronous.queue_url)
         for name, worker in workers.by_agent.items():
-            agent = fleet.agents[name].logical_name
-            self._say(f"Queue{agent}", worker.queue.queue_url)
-            self._say(f"DeadLetters{agent}", worker.dead_letters.queue_url)
-        if fleet.region:
-            self._pin(fleet.region)
-        self._refuse_oversize(len(fleet.agents))
+            self._say(f"Queue{logical_name(name)}", worker.queue.queue_url)
+            self._say(f"DeadLetters{logical_name(name)}", worker.dead_letters.queue_url)
 
     def _say(self, name: str, value: str) -> None:
         CfnOutput(self, name, value=value)
 
-    def _pin(self, region: str) -> None:
-        """Let CloudFormation itself refuse every other region."""
+    def _pin(self, region: str | None) -> None:
+        """Let CloudFormation itself refuse any region but the one that is pinned."""
+        if region is None:
+            return
         CfnRule(
             self,
             "Region",
@@ -138,3 +149,9 @@ class FleetStack(Stack):
                     " that as a stack of its own"
                 ]
             )
+
+
+def _secret_names(fleet: Fleet, traits: Mapping[str, SenderTraits]) -> list[str]:
+    """Some senders prove themselves without a secret of ours."""
+    sources = fleet.sources.values()
+    return [each.secret_name for each in sources if traits[each.name].secret]

@@ -10,8 +10,10 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from lambdas.shared.senders import SenderTraits
 from lambdas.shared.settings import Settings
 from stacks import nag, packaging
+from stacks.code import Assets
 from stacks.encryption import Encryption
 
 LOG_RETENTION = logs.RetentionDays.THREE_MONTHS
@@ -35,7 +37,6 @@ class Function(Construct):
         timeout_seconds: int,
         memory_mb: int,
         environment: Mapping[str, str] | None = None,
-        recursive_loop: lambda_.RecursiveLoop | None = None,
     ) -> None:
         """Make ``lambdas.<name>.handler.handle``; ``settings`` overrule all else."""
         super().__init__(scope, id)
@@ -58,13 +59,55 @@ class Function(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             environment={**(environment or {}), **settings.to_env()},
-            recursive_loop=recursive_loop,
         )
         nag.accept(
             self.function,
             "L1",
             because="One runtime for all, the newest that every locked dependency has"
             " wheels for.",
+        )
+
+
+class Functions:
+    """Makes the functions of one fleet, each with the dependencies that it needs."""
+
+    def __init__(
+        self,
+        *,
+        assets: Assets,
+        encryption: Encryption,
+        traits: Mapping[str, SenderTraits],
+    ) -> None:
+        """Ship ``assets``; the receiver also ships what its senders need."""
+        self._assets = assets
+        self._encryption = encryption
+        self._needs = {
+            "receiver": {each.needs for each in traits.values()},
+            "worker": {"agents"},
+        }
+
+    def make(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        settings: Settings,
+        timeout_seconds: int,
+        memory_mb: int,
+        environment: Mapping[str, str] | None = None,
+    ) -> Function:
+        """Return the function ``lambdas.<name>.handler.handle``."""
+        return Function(
+            scope,
+            id,
+            name=name,
+            code=self._assets.code(*self._needs.get(name, ())),
+            settings=settings,
+            encryption=self._encryption,
+            timeout_seconds=timeout_seconds,
+            memory_mb=memory_mb,
+            environment=environment,
         )
 
 

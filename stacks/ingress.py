@@ -12,7 +12,7 @@ from constructs import Construct
 from lambdas.shared.settings import ReceiverSettings
 from stacks import nag
 from stacks.encryption import Encryption
-from stacks.function import Function, make_log_group
+from stacks.function import Function, Functions, make_log_group
 from stacks.ledger import BODIES, Ledger
 from stacks.secrets import Secrets
 
@@ -48,7 +48,7 @@ class Ingress(Construct):
         scope: Construct,
         id: str,
         *,
-        code: lambda_.Code,
+        functions: Functions,
         warm: int,
         ledger: Ledger,
         secrets: Secrets,
@@ -56,32 +56,33 @@ class Ingress(Construct):
     ) -> None:
         """Make the API and the receiver; ``warm`` receivers are kept started."""
         super().__init__(scope, id)
-        receiver = Function(
+        receiver = functions.make(
             self,
             "Receiver",
             name="receiver",
-            code=code,
             settings=ReceiverSettings(
                 ledger_table=ledger.table.table_name,
                 payload_bucket=ledger.bucket.bucket_name,
             ),
-            encryption=encryption,
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
         )
         ledger.allow(receiver.role, "PutItem")
         ledger.allow_put(receiver.role, BODIES)
         secrets.allow_all(receiver.role)
-
         self.api = apigateway.HttpApi(
             self, "Api", description="Bellhop's webhooks", create_default_stage=False
         )
+        self._make_route(_kept_warm(receiver, warm) if warm else receiver.function)
+        self._make_stage(encryption)
+
+    def _make_route(self, receiver: lambda_.IFunction) -> None:
         routes = self.api.add_routes(
             path="/webhooks/{source}",
             methods=[apigateway.HttpMethod.ANY],
             integration=integrations.HttpLambdaIntegration(
                 "Receiver",
-                _kept_warm(receiver, warm) if warm else receiver.function,
+                receiver,
                 payload_format_version=apigateway.PayloadFormatVersion.VERSION_2_0,
             ),
         )
@@ -92,7 +93,6 @@ class Ingress(Construct):
                 because="Senders sign the raw body, which an authorizer never sees: the"
                 " receiver verifies it before anything else.",
             )
-        self._make_stage(encryption)
 
     def _make_stage(self, encryption: Encryption) -> None:
         log_group = make_log_group(self, "AccessLogs", encryption=encryption)

@@ -18,17 +18,17 @@ class FailureQueues(Construct):
     """Where what could not be delivered waits, one queue per kind of writer.
 
     No queue feeds them, so the console cannot redrive them; ``bellhop replay``
-    does. A writer must be let in by name: :func:`allow_send`, or for rules the
-    queue's own policy.
+    does. A role must be let in by name; all of our rules are, by the queue's policy.
     """
 
     def __init__(self, scope: Construct, id: str, *, encryption: Encryption) -> None:
         """Make the four of them."""
         super().__init__(scope, id)
-        self.rules = self._make("Rules", encryption)
-        self.schedules = self._make("Schedules", encryption)
-        self.parked = self._make("RelayParked", encryption)
-        self.asynchronous = self._make("Async", encryption)
+        self._encryption = encryption
+        self.rules = self._make("Rules")
+        self.schedules = self._make("Schedules")
+        self.parked = self._make("RelayParked")
+        self.asynchronous = self._make("Async")
         # One statement for all: SQS takes 20 statements per queue, a fleet has
         # more rules than that.
         stack = Stack.of(self)
@@ -38,8 +38,24 @@ class FailureQueues(Construct):
             [f"arn:{stack.partition}:events:{at}:rule/*{stack.stack_name}-*"],
         )
 
-    def _make(self, id: str, encryption: Encryption) -> sqs.Queue:
-        queue = make_queue(self, id, encryption=encryption, days=DLQ_RETENTION_DAYS)
+    def allow_send(self, role: iam.IRole, queue: sqs.Queue) -> None:
+        """Let ``role`` write to ``queue``: its permission, and the key's."""
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["sqs:SendMessage"], resources=[queue.queue_arn]
+            )
+        )
+        self._encryption.allow_send(role)
+
+    def allow_schedules(self, role: iam.IRole) -> None:
+        """Let the schedules that act as ``role`` write down what they lost."""
+        self.allow_send(role, self.schedules)
+        self._encryption.admit_scheduler(role)
+
+    def _make(self, id: str) -> sqs.Queue:
+        queue = make_queue(
+            self, id, encryption=self._encryption, days=DLQ_RETENTION_DAYS
+        )
         nag.accept(
             queue, "SQS3", because="It is itself a failure queue; nothing receives it."
         )
@@ -69,14 +85,6 @@ def make_queue(
         redrive_allow_policy=redrive_allow_policy,
         removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     )
-
-
-def allow_send(role: iam.IRole, queue: sqs.Queue, encryption: Encryption) -> None:
-    """Let ``role`` write to ``queue``: the queue's permission and the key's."""
-    role.add_to_principal_policy(
-        iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn])
-    )
-    encryption.allow_send(role)
 
 
 def allow_rules(queue: sqs.Queue, rule_arns: Sequence[str]) -> None:

@@ -9,10 +9,9 @@ from constructs import Construct
 
 from lambdas.shared.settings import RelaySettings
 from stacks.bus import Bus
-from stacks.encryption import Encryption
-from stacks.function import Function
+from stacks.function import Function, Functions
 from stacks.ledger import Ledger
-from stacks.queues import FailureQueues, allow_send
+from stacks.queues import FailureQueues
 
 _TIMEOUT_SECONDS = 60
 _MEMORY_MB = 512
@@ -38,26 +37,23 @@ class Relay(Construct):
         scope: Construct,
         id: str,
         *,
-        code: lambda_.Code,
+        functions: Functions,
         ledger: Ledger,
         bus: Bus,
         failures: FailureQueues,
-        encryption: Encryption,
     ) -> None:
         """Make the relay, fed by the ledger's stream."""
         super().__init__(scope, id)
-        relay = Function(
+        relay = functions.make(
             self,
             "Relay",
             name="relay",
-            code=code,
             settings=RelaySettings(
                 ledger_table=ledger.table.table_name,
                 payload_bucket=ledger.bucket.bucket_name,
                 bus_name=bus.bus.event_bus_name,
                 parked_queue_url=failures.parked.queue_url,
             ),
-            encryption=encryption,
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
         )
@@ -65,7 +61,12 @@ class Relay(Construct):
         ledger.allow_stream(relay.role)
         ledger.allow_lost_batches(relay.role)
         bus.allow_put(relay.role)
-        allow_send(relay.role, failures.parked, encryption)
+        failures.allow_send(relay.role, failures.parked)
+        self._feed(relay, ledger)
+
+    def _feed(self, relay: Function, ledger: Ledger) -> None:
+        properties = lambda_.CfnEventSourceMapping
+        pattern = json.dumps(_ACCEPTED, separators=(",", ":"))
         # L1: the L2 source would also grant listing every stream of the account, and
         # reading and deleting every object of the bucket.
         lambda_.CfnEventSourceMapping(
@@ -78,17 +79,13 @@ class Relay(Construct):
             bisect_batch_on_function_error=True,
             maximum_retry_attempts=-1,
             maximum_record_age_in_seconds=_OLDEST_RECORD_SECONDS,
-            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
-                filters=[
-                    lambda_.CfnEventSourceMapping.FilterProperty(
-                        pattern=json.dumps(_ACCEPTED, separators=(",", ":"))
-                    )
-                ]
+            filter_criteria=properties.FilterCriteriaProperty(
+                filters=[properties.FilterProperty(pattern=pattern)]
             ),
             # A bucket, not a queue: a queue would be told which batch was lost, not
             # what was in it.
-            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
-                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
+            destination_config=properties.DestinationConfigProperty(
+                on_failure=properties.OnFailureProperty(
                     destination=ledger.bucket.bucket_arn
                 )
             ),

@@ -13,10 +13,9 @@ from constructs import Construct
 
 from lambdas.shared.settings import SweepSettings
 from stacks.bus import Bus
-from stacks.encryption import Encryption
-from stacks.function import Function
+from stacks.function import Function, Functions
 from stacks.ledger import Ledger
-from stacks.queues import FailureQueues, allow_send
+from stacks.queues import FailureQueues
 
 _PERIOD_MINUTES = 15
 # Less than the period: a sweep that comes late would look at its successor's window.
@@ -34,29 +33,25 @@ class Sweep(Construct):
         scope: Construct,
         id: str,
         *,
-        code: lambda_.Code,
+        functions: Functions,
         queues: Mapping[str, sqs.Queue],
         ledger: Ledger,
         bus: Bus,
         failures: FailureQueues,
-        encryption: Encryption,
     ) -> None:
         """Make the sweep and its schedule."""
         super().__init__(scope, id)
-        self._encryption = encryption
         self._failures = failures
-        sweep = Function(
+        sweep = functions.make(
             self,
             "Sweep",
             name="sweep",
-            code=code,
             settings=SweepSettings(
                 ledger_table=ledger.table.table_name,
                 payload_bucket=ledger.bucket.bucket_name,
                 bus_name=bus.bus.event_bus_name,
                 queue_urls=_listed(list(queues.values())),
             ),
-            encryption=encryption,
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
         )
@@ -75,7 +70,7 @@ class Sweep(Construct):
 
     def _make_failure_destination(self, sweep: Function) -> None:
         queue = self._failures.asynchronous
-        allow_send(sweep.role, queue, self._encryption)
+        self._failures.allow_send(sweep.role, queue)
         lambda_.CfnEventInvokeConfig(
             self,
             "Invocations",
@@ -92,43 +87,28 @@ class Sweep(Construct):
 
     def _make_schedule(self, sweep: Function) -> None:
         group = scheduler.CfnScheduleGroup(self, "Group")
-        stack = Stack.of(self)
-        role = iam.Role(
-            self,
-            "ScheduleRole",
-            assumed_by=iam.ServicePrincipal(
-                "scheduler.amazonaws.com",
-                conditions={
-                    "StringEquals": {
-                        "aws:SourceAccount": stack.account,
-                        "aws:SourceArn": group.attr_arn,
-                    }
-                },
-            ),
-        )
+        role = self._make_schedule_role(group)
         role.add_to_policy(
             iam.PolicyStatement(
                 actions=["lambda:InvokeFunction"],
                 resources=[sweep.function.function_arn],
             )
         )
-        allow_send(role, self._failures.schedules, self._encryption)
-        self._encryption.admit_scheduler(role)
+        self._failures.allow_schedules(role)
+        properties = scheduler.CfnSchedule
         schedule = scheduler.CfnSchedule(
             self,
             "Schedule",
             group_name=group.ref,
             schedule_expression=f"rate({_PERIOD_MINUTES} minutes)",
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(
-                mode="OFF"
-            ),
-            target=scheduler.CfnSchedule.TargetProperty(
+            flexible_time_window=properties.FlexibleTimeWindowProperty(mode="OFF"),
+            target=properties.TargetProperty(
                 arn=sweep.function.function_arn,
                 role_arn=role.role_arn,
-                dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
+                dead_letter_config=properties.DeadLetterConfigProperty(
                     arn=self._failures.schedules.queue_arn
                 ),
-                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
+                retry_policy=properties.RetryPolicyProperty(
                     maximum_event_age_in_seconds=_OLDEST_REQUEST_SECONDS,
                     maximum_retry_attempts=_RETRIES,
                 ),
@@ -136,6 +116,18 @@ class Sweep(Construct):
         )
         # Scheduler refuses a role that may not do yet what the schedule asks of it.
         schedule.node.add_dependency(role)
+
+    def _make_schedule_role(self, group: scheduler.CfnScheduleGroup) -> iam.Role:
+        """Return a role that Scheduler takes on for this group's schedules alone."""
+        only = {"aws:SourceAccount": Stack.of(self).account}
+        return iam.Role(
+            self,
+            "ScheduleRole",
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={"StringEquals": {**only, "aws:SourceArn": group.attr_arn}},
+            ),
+        )
 
 
 def _listed(queues: Sequence[sqs.Queue]) -> str:

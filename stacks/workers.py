@@ -13,7 +13,7 @@ from lambdas.shared.fleet import DLQ_RETENTION_DAYS, QUEUE_RETENTION_DAYS, Agent
 from lambdas.shared.settings import WorkerSettings
 from stacks.bus import Bus
 from stacks.encryption import Encryption
-from stacks.function import Function
+from stacks.function import Functions
 from stacks.ledger import BODIES, RESULTS, Ledger
 from stacks.queues import make_queue
 from stacks.secrets import Secrets
@@ -28,7 +28,7 @@ class Workers(Construct):
         id: str,
         *,
         agents: Mapping[str, Agent],
-        code: lambda_.Code,
+        functions: Functions,
         ledger: Ledger,
         bus: Bus,
         secrets: Secrets,
@@ -41,7 +41,7 @@ class Workers(Construct):
                 self,
                 agent.logical_name,
                 agent=agent,
-                code=code,
+                functions=functions,
                 ledger=ledger,
                 bus=bus,
                 secrets=secrets,
@@ -65,7 +65,7 @@ class Worker(Construct):
         id: str,
         *,
         agent: Agent,
-        code: lambda_.Code,
+        functions: Functions,
         ledger: Ledger,
         bus: Bus,
         secrets: Secrets,
@@ -74,18 +74,16 @@ class Worker(Construct):
         """Make the worker, and the rules that put work on its queue."""
         super().__init__(scope, id)
         self._make_queues(agent, encryption)
-        worker = Function(
+        worker = functions.make(
             self,
             "Worker",
             name="worker",
-            code=code,
             settings=WorkerSettings(
                 ledger_table=ledger.table.table_name,
                 payload_bucket=ledger.bucket.bucket_name,
                 agent_name=agent.name,
                 queue_url=self.queue.queue_url,
             ),
-            encryption=encryption,
             timeout_seconds=agent.timeout_seconds,
             memory_mb=agent.memory_mb,
             environment=agent.environment,
@@ -96,12 +94,7 @@ class Worker(Construct):
         ledger.allow_put(worker.role, BODIES, RESULTS)
         secrets.allow(worker.role, agent.secrets)
         _allow_receive(worker.role, self.queue, encryption)
-        for grant in agent.allow:
-            worker.role.add_to_principal_policy(
-                iam.PolicyStatement(
-                    actions=list(grant.actions), resources=list(grant.resources)
-                )
-            )
+        _widen(worker.role, agent)
         lambda_.EventSourceMapping(
             self,
             "Messages",
@@ -113,8 +106,8 @@ class Worker(Construct):
         )
 
     def _make_queues(self, agent: Agent, encryption: Encryption) -> None:
-        # The permission to feed the DLQ names no queue: the queue names the DLQ, and
-        # naming it back would be circular. byQueue is added once both are there.
+        # No redrive allow policy: it would have to name the queue, which names the
+        # DLQ already; CloudFormation knows no way out but names of our own.
         self.dead_letters = make_queue(
             self, "DeadLetters", encryption=encryption, days=DLQ_RETENTION_DAYS
         )
@@ -143,3 +136,13 @@ def _allow_receive(role: iam.IRole, queue: sqs.Queue, encryption: Encryption) ->
         )
     )
     encryption.allow_receive(role)
+
+
+def _widen(role: iam.IRole, agent: Agent) -> None:
+    """Let ``role`` do what the agent's ``allow`` says; the fleet has no wildcards."""
+    for grant in agent.allow:
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=list(grant.actions), resources=list(grant.resources)
+            )
+        )

@@ -99,6 +99,28 @@ class Template:
             for statement in policy.of("PolicyDocument.Statement")
         ]
 
+    def doings(self, role_id: str, service: str = "") -> set[str]:
+        """Return the actions of ``service`` (``dynamodb:``) that a role may do."""
+        return {
+            action
+            for statement in self.granted(role_id)
+            for action in statement.actions
+            if action.startswith(service)
+        }
+
+    def things(self, role_id: str, action: str) -> set[str]:
+        """Return what a role may do ``action`` to."""
+        return {
+            resource
+            for statement in self.granted(role_id)
+            if action in statement.actions
+            for resource in statement.resources
+        }
+
+    def may(self, role_id: str, action: str, resource: str) -> bool:
+        """Say whether a role may do ``action`` to ``resource``."""
+        return resource in self.things(role_id, action)
+
     def role_of(self, function_id: str) -> str:
         """Return the logical id of a function's role."""
         return referred(self[function_id].of("Role"))

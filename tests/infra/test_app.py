@@ -76,7 +76,6 @@ def _app(
         "HOME": str(fleet.parent),
         "BELLHOP_FLEET": str(fleet),
         "CDK_OUTDIR": str(outdir),
-        "PYTHONPATH": str(ROOT),
         **environ,
     }
     return subprocess.run(
@@ -162,7 +161,9 @@ def test_cdk_nag_stops_what_nobody_acknowledged(fleet: Path, tmp_path: Path) -> 
         "import app; app.main()"
     )
 
-    done = _app(fleet, tmp_path / "out", program=("-c", unexcused))
+    done = _app(
+        fleet, tmp_path / "out", program=("-c", unexcused), PYTHONPATH=str(ROOT)
+    )
 
     assert done.returncode == 1
     for rule in ("SQS3", "SMG4", "APIG4", "S1", "L1", "IAM5"):
