@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from lambdas.shared import patterns
@@ -26,7 +27,7 @@ class Unpublishable(BellhopError):
     """This event can never travel on the bus, however often it is tried."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One event as the bus carries it."""
 
@@ -35,15 +36,15 @@ class Entry:
     kind: str
     detail: Mapping[str, Any]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The detail as JSON in ASCII: queues refuse some characters, not escapes."""
         return json.dumps(self.detail, separators=(",", ":"), allow_nan=False)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """What the entry counts against the limit of one request."""
-        return sum(len(each.encode()) for each in (self.source, self.kind, self.text))
+        return len(self.source.encode()) + len(self.kind.encode()) + len(self.text)
 
     @property
     def envelope(self) -> dict[str, Any]:

@@ -12,14 +12,13 @@ from lambdas.shared.bus import Entry, Unpublishable, entry_of, listeners
 from lambdas.shared.fleet import Agent
 from lambdas.shared.ledger import EVENT_ROW, UNHEARD_ROW
 from lambdas.shared.observe import logger
+from lambdas.shared.story import RUN
 from lambdas.shared.table import Table
 
 # A read waits for the network nearly all of its time; boto3 keeps ten connections.
 _READS_AT_ONCE = 8
 # So many events are held in memory at once, however full a window is.
 _PORTION = 500
-
-_RUN = "run#"
 
 
 class AcceptedEvents(Protocol):
@@ -81,9 +80,9 @@ class Reader:
                 "event cannot be relayed", event_id=event_id, reason=str(error)
             )
             return None
-        runs = {each["sk"] for each in self._table.query(event_id, _RUN)}
+        runs = {each["sk"] for each in self._table.query(event_id, RUN)}
         hearing = listeners(self._agents, entry)
-        begun = {agent.name for agent in hearing if f"{_RUN}{agent.key}" in runs}
+        begun = {agent.name for agent in hearing if f"{RUN}{agent.key}" in runs}
         lacking = {agent.name for agent in hearing} - begun
         if lacking or not hearing:
             known = self._table.get(event_id, UNHEARD_ROW) is not None

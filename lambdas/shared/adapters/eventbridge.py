@@ -23,8 +23,9 @@ _WHAT = "the bus"
 
 # PutEvents takes ten entries a request.
 _ENTRIES_PER_CALL = 10
-# A call waits for the network nearly all of its time; boto3 keeps ten connections.
-_CALLS_AT_ONCE = 8
+# A call waits for the network nearly all of its time; boto3 keeps ten connections,
+# and a batch of the stream is ten calls.
+_CALLS_AT_ONCE = 10
 _TRIES = 3
 
 # What an entry itself is to blame for. Anything else that is refused (no such bus,
