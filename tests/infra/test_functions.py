@@ -30,6 +30,18 @@ def test_every_function_runs_on_the_one_runtime(template: Template) -> None:
     assert {tuple(each.of("Architectures")) for each in functions} == {("arm64",)}
 
 
+def test_only_workers_ship_the_agents(template: Template) -> None:
+    """So that a changed agent leaves the receiver, and its warmth, alone."""
+    zips = {
+        handler: {str(e.of("Code.S3Key")) for e in template.functions(handler)}
+        for handler in ("receiver", "relay", "sweep", "worker")
+    }
+
+    assert zips["receiver"] == zips["relay"] == zips["sweep"]
+    assert len(zips["worker"]) == 1
+    assert zips["worker"] != zips["receiver"]
+
+
 def test_receiver_may_write_events_and_read_the_sources_secrets(
     template: Template,
 ) -> None:

@@ -75,3 +75,10 @@ def test_nobody_uses_the_key_but_through_one_service(template: Template) -> None
         for statement in template.granted(role.id):
             if any(action.startswith("kms:") for action in statement.actions):
                 assert len(statement.conditions["kms:ViaService"]) == 1
+
+
+def test_key_names_whoever_may_use_it(template: Template) -> None:
+    """``*`` would be anybody on earth whose request meets the conditions."""
+    for statement in template.key_policy():
+        assert statement.principals
+        assert "*" not in statement.principals
