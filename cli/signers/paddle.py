@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli.signers.draft import Delivery, Draft
 
-SIGNS_TIME_SECONDS = 300
+SIGNS_TIME_SECONDS = 5
 SECRET_IS_MADE_BY_SENDER = True
 
 

@@ -97,6 +97,16 @@ class Body:
         return self.default if found is None else found
 
 
+def first(*places: Place) -> Callable[[Message], Any]:
+    """Return the place that is the first of ``places`` to hold something."""
+
+    def held(message: Message) -> Any:
+        found = (find(place, message) for place in places)
+        return next((value for value in found if value), None)
+
+    return held
+
+
 def find(place: Place | None, message: Message) -> Any:
     """Return what ``message`` holds at ``place``, or None."""
     if place is None:

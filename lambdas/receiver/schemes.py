@@ -169,6 +169,9 @@ class Hmac:
         given = _raw(self.signature, request)
         if not given:
             raise Rejected(Code.BAD_SIGNATURE, "there is no signature")
+        if self.separator == ";" and "," in given:
+            # API Gateway joins a header that came twice by a comma.
+            raise Rejected(Code.BAD_SIGNATURE, "there is more than one signature")
         entries = [given]
         if self.separator:
             entries = [entry.strip() for entry in given.split(self.separator)]

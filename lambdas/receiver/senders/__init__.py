@@ -28,7 +28,16 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal
 
-from lambdas.receiver.places import Body, Header, Place, Query, find, walk
+from lambdas.receiver.places import (
+    Body,
+    Header,
+    Message,
+    Place,
+    Query,
+    find,
+    first,
+    walk,
+)
 from lambdas.receiver.reading import read
 from lambdas.receiver.request import Answer, Request, json_answer
 from lambdas.receiver.schemes import (
@@ -65,6 +74,7 @@ __all__ = [
     "FirstSpoken",
     "Header",
     "Hmac",
+    "Message",
     "Proof",
     "Query",
     "Request",
@@ -76,6 +86,7 @@ __all__ = [
     "as_text",
     "as_whsec",
     "find",
+    "first",
     "header",
     "json_answer",
     "load",

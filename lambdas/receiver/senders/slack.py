@@ -13,9 +13,6 @@ Not protected: nothing known; a replay within 300 s has the same id.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from lambdas.receiver.places import Message
 from lambdas.receiver.request import FORM
 from lambdas.receiver.senders import (
     BODY,
@@ -23,20 +20,14 @@ from lambdas.receiver.senders import (
     Answer,
     Header,
     Hmac,
+    Message,
     Request,
     Sender,
     Time,
+    first,
     json_answer,
     walk,
 )
-
-
-def _first(*paths: str) -> Callable[[Message], object]:
-    def find(message: Message) -> object:
-        found = (walk(message.data, path) for path in paths)
-        return next((value for value in found if value), None)
-
-    return find
 
 
 def _kind(message: Message) -> object:
@@ -50,7 +41,7 @@ def _id(message: Message) -> object:
         paths = ("team_id", "minute_rate_limited")
         return "rate-{}-{}".format(*(walk(message.data, path) for path in paths))
     # A closed view has no trigger; it closes once.
-    return _first("event_id", "trigger_id", "view.id")(message)
+    return first("event_id", "trigger_id", "view.id")(message)
 
 
 def _handshake(request: Request) -> Answer | None:
@@ -76,17 +67,17 @@ SENDER = Sender(
     delivery_id=_id,
     kind=_kind,
     occurred_at="event_time",
-    tenant=_first("team_id", "team.id"),
-    actor=_first("event.user", "user_id", "user.id"),
-    thread=_first(
+    tenant=first("team_id", "team.id"),
+    actor=first("event.user", "user_id", "user.id"),
+    thread=first(
         "event.thread_ts", "event.ts", "message.thread_ts", "message.ts", "channel_id"
     ),
     facts={
-        "channel": _first("event.channel", "channel_id", "channel.id"),
+        "channel": first("event.channel", "channel_id", "channel.id"),
         "command": "command",
         "subtype": "event.subtype",
         "bot": "event.bot_id",
-        "callback": _first("callback_id", "view.callback_id"),
+        "callback": first("callback_id", "view.callback_id"),
         "app": "api_app_id",
     },
     reply=_handshake,

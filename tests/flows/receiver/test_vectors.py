@@ -61,10 +61,11 @@ def test_captured_request_gets_its_verdict(
     vector: Vector, as_base64: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generic = GENERIC.get(vector["scheme"])
+    name = "generic" if generic else vector["sender"]
     door = Door(
-        "generic" if generic else vector["sender"],
+        name,
         generic=generic,
-        identity="body" if generic else None,
+        identity=None if senders.traits(name).has_delivery_id else "body",
         public_url=(vector["url"] or "").partition("?")[0] or None,
         tolerance_seconds=vector["tolerance_s"] or None,
     )
