@@ -7,12 +7,15 @@ A log message is constant and in lower case, everything else is a field:
 
 from __future__ import annotations
 
+import threading
+
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
 NAMESPACE = "Bellhop"
 
 logger = Logger(service="bellhop")
+_speaking = threading.Lock()
 
 
 def count(name: str, value: int = 1, **dimensions: str) -> None:
@@ -28,9 +31,11 @@ def measure(name: str, value: float, unit: MetricUnit, **dimensions: str) -> Non
 def _emit(
     name: str, value: float, unit: MetricUnit, dimensions: dict[str, str]
 ) -> None:
-    with single_metric(
-        name=name, unit=unit, value=value, namespace=NAMESPACE
-    ) as metric:
+    # One line at a time: the records of a batch speak from threads.
+    with (
+        _speaking,
+        single_metric(name=name, unit=unit, value=value, namespace=NAMESPACE) as metric,
+    ):
         # Powertools would add POWERTOOLS_SERVICE_NAME as one more dimension.
         metric.service = ""
         for key, text in dimensions.items():

@@ -6,15 +6,11 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.utilities.batch import (
-    BatchProcessor,
-    EventType,
-    process_partial_response,
-)
+from aws_lambda_powertools.utilities.batch import EventType, process_partial_response
 
 from lambdas.shared.observe import logger
 from lambdas.shared.settings import WorkerSettings
-from lambdas.worker.worker import Worker, from_settings
+from lambdas.worker.worker import SideBySide, Worker, from_settings
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse
@@ -29,5 +25,5 @@ def _worker() -> Worker:
 @logger.inject_lambda_context
 def handle(event: dict[str, Any], context: LambdaContext) -> PartialItemFailureResponse:
     """Run what the messages carry; those not done come back, each by itself."""
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+    processor = SideBySide(EventType.SQS, raise_on_entire_batch_failure=False)
     return process_partial_response(event, _worker().take, processor, context)

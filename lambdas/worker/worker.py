@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 import uuid
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor
 
 from lambdas.shared import clock
 from lambdas.shared.adapters import dynamodb
@@ -61,6 +64,21 @@ class Worker:
         if not verdict.is_done:
             raise NotDone(verdict)
         return verdict
+
+
+class SideBySide(BatchProcessor):
+    """Processes the records of a larger batch at the same time, in threads.
+
+    Each is still a run of its own; together they share the process and its
+    fate. A single message stays in the invocation's own thread.
+    """
+
+    def process(self) -> list[tuple[Any, ...]]:
+        """Process each record, and return what became of each, in their order."""
+        if len(self.records) == 1:
+            return super().process()
+        with ThreadPoolExecutor(len(self.records)) as pool:
+            return list(pool.map(self._process_record, self.records))
 
 
 def from_settings(settings: WorkerSettings) -> Worker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 import boto3
@@ -17,6 +18,9 @@ _CONFIG = Config(
     user_agent_extra="bellhop",
 )
 
+# boto3's default session is not safe under threads while it makes a client.
+_making = threading.Lock()
+
 
 @functools.cache
 def client(service: str) -> Any:
@@ -24,7 +28,8 @@ def client(service: str) -> Any:
 
     Nothing is looked up or sent before the first call of an operation.
     """
-    return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]
+    with _making:
+        return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]
 
 
 @functools.cache
@@ -37,4 +42,5 @@ def once(service: str) -> Any:
     config = _CONFIG.merge(
         Config(read_timeout=20, retries={"mode": "standard", "total_max_attempts": 1})
     )
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
+    with _making:
+        return boto3.client(service, config=config)  # type: ignore[call-overload]

@@ -62,6 +62,25 @@ def test_neighbours_of_bad_messages_are_unharmed(deploy: Deploy) -> None:
     }
 
 
+def test_records_of_a_batch_run_side_by_side(deploy: Deploy) -> None:
+    """Each waits for all ten; one after another, none would ever begin."""
+    code = """
+        import threading
+
+        together = threading.Barrier(10, timeout=10)
+
+        def run(event, run):
+            together.wait()
+    """
+    worker = deploy("waits", code)
+    sent = {worker.accept_and_send(f"{n}") for n in range(10)}
+
+    received, failed = worker.poll()
+
+    assert set(received) == sent
+    assert failed == []
+
+
 def test_batch_that_fails_as_a_whole_is_answered_not_raised(deploy: Deploy) -> None:
     worker = deploy("mixed", MIXED)
     sent = {worker.accept_and_send(f"{n}", {"do": "retry"}) for n in range(3)}
