@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from cli.target import Target
+from lambdas.shared import clock
 
 NAMESPACE, METRIC = "Bellhop", "SecretMatched"
 
@@ -17,10 +17,10 @@ def count(target: Target, source: str, which: str, since: timedelta) -> int:
     """Return how many deliveries ``which`` secret has verified lately.
 
     A deployed stack is asked through CloudWatch, which lags by a minute or
-    two; the local one, which has no metrics, through its functions' log.
+    two; the local one, which has no metrics, through the receiver's log.
     """
-    if target.log_dir is not None:
-        return _logged(target.log_dir, source, which, datetime.now(UTC) - since)
+    if target.is_local:
+        return _logged(target, source, which, datetime.now(UTC) - since)
     # The end is left out by CloudWatch: let the present minute count.
     end = datetime.now(UTC) + timedelta(minutes=1)
     answer = target.client("cloudwatch").get_metric_statistics(
@@ -38,26 +38,23 @@ def count(target: Target, source: str, which: str, since: timedelta) -> int:
     return sum(int(point["Sum"]) for point in answer["Datapoints"])
 
 
-def _logged(folder: Path, source: str, which: str, since: datetime) -> int:
+def _logged(target: Target, source: str, which: str, since: datetime) -> int:
     found = 0
-    for entry in _metrics(folder):
+    for entry in _metrics(target.client("logs"), clock.milliseconds(since)):
         if entry.get("Source") == source and entry.get("Which") == which:
-            stamp = entry["_aws"]["Timestamp"]
-            is_recent = stamp >= since.timestamp() * 1000
-            found += int(sum(entry[METRIC])) if is_recent else 0
+            found += int(sum(entry[METRIC]))
     return found
 
 
-def _metrics(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the metric's EMF lines; other lines may stand before them."""
-    for file in sorted(folder.glob("*.log")):
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if METRIC not in line:
-                    continue
-                try:
-                    entry = json.loads(line[line.index("{") :])
-                except ValueError:
-                    continue
-                if isinstance(entry, dict) and isinstance(entry.get(METRIC), list):
-                    yield entry
+def _metrics(logs: Any, since_ms: int) -> Iterator[dict[str, Any]]:
+    """Yield the metric as the receiver wrote it down (EMF) from then on."""
+    groups = logs.get_paginator("describe_log_groups").paginate()
+    names = [group["logGroupName"] for page in groups for group in page["logGroups"]]
+    lines = logs.get_paginator("filter_log_events")
+    for name in names:
+        if "Receiver" not in name:
+            continue
+        for page in lines.paginate(logGroupName=name, startTime=since_ms):
+            for line in page["events"]:
+                if METRIC in line["message"]:
+                    yield json.loads(line["message"])

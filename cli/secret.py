@@ -61,6 +61,7 @@ def set_(session: Session, source: SourceName, *, generate: Generate = False) ->
     value = _value(session, source, generate)
     vault.store(session.target, source, Secret(current=value), "secret set")
     session.out.data(_made(source, value, generate))
+    _reveal(session, value, generate)
     session.out.say(
         f"{source}: stored ({rotation.fingerprint(value)});"
         " the receiver reads it within a minute"
@@ -98,6 +99,7 @@ def rotate(
     vault.store(session.target, source, new, "secret rotated")
     until = rfc3339(instant + window)
     session.out.data({**_made(source, value, generate), "previous_until": until})
+    _reveal(session, value, generate)
     _walk(session, source, until)
 
 
@@ -189,6 +191,12 @@ def _sender(session: Session, source: str) -> str:
 def _made(source: str, value: str, generate: bool) -> dict[str, Any]:
     told = {"source": source, "fingerprint": rotation.fingerprint(value)}
     return {**told, "generated": value} if generate else told
+
+
+def _reveal(session: Session, value: str, generate: bool) -> None:
+    if generate:
+        session.out.say("the new secret, shown this once:")
+        session.out.say(f"  {value}", "bold")
 
 
 def _until(kept: Secret) -> str:

@@ -51,7 +51,11 @@ Burst = Annotated[
 ]
 Which = Annotated[
     Literal["current", "previous"],
-    typer.Option("--secret", help="Which of the two secrets to sign with."),
+    typer.Option(
+        "--secret",
+        help="Which of the two secrets to sign with: current or previous.",
+        metavar="WHICH",
+    ),
 ]
 Url = Annotated[
     str | None,
@@ -70,7 +74,11 @@ SecretFrom = Annotated[
 ]
 SenderName = Annotated[
     str | None,
-    typer.Option("--sender", help="Whose signature, where fleet.toml cannot tell."),
+    typer.Option(
+        "--sender",
+        help="Whose signature, where fleet.toml cannot tell.",
+        metavar="NAME",
+    ),
 ]
 
 

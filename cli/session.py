@@ -55,7 +55,7 @@ AsJson = Annotated[
     ),
 ]
 
-_SHARED = {
+SHARED = {
     "local": (Local, False),
     "stack": (Stack, None),
     "profile": (Profile, None),
@@ -104,7 +104,7 @@ def verb(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
 
         @functools.wraps(function)
         def command(**given: Any) -> None:
-            session = Session(**{option: given.pop(option) for option in _SHARED})
+            session = Session(**{option: given.pop(option) for option in SHARED})
             try:
                 function(session, **given)
             except CliError as error:
@@ -128,7 +128,7 @@ def _shared() -> list[inspect.Parameter]:
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
-        for name, (kind, default) in _SHARED.items()
+        for name, (kind, default) in SHARED.items()
     ]
 
 

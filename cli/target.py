@@ -40,7 +40,7 @@ _LOCAL_CONFIG = _CONFIG.merge(Config(s3={"addressing_style": "path"}))
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A stack that answers; ``clock_file``, ``log_dir`` on the local one alone."""
+    """A stack that answers; ``clock_file`` is there on the local one alone."""
 
     name: str
     api_url: str
@@ -52,7 +52,6 @@ class Target:
     endpoint: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     clock_file: Path | None = None
-    log_dir: Path | None = None
     fleet_file: Path | None = None
     _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _making: threading.Lock = field(
@@ -191,7 +190,6 @@ def _local(file: Path) -> Target:
         endpoint=stack["endpoint"],
         secrets=stack["secrets"],
         clock_file=Path(stack["clock_file"]),
-        log_dir=Path(stack["log_dir"]),
         fleet_file=Path(stack["fleet"]) if stack.get("fleet") else None,
     )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import boto3
 import pytest
+from moto import mock_aws
 
-from cli import rotation
+from cli import matched, rotation
+from cli.target import Target
+from lambdas.shared.clock import milliseconds
 from tests.flows.cli.conftest import Stack
 
 
@@ -18,7 +21,7 @@ def verdict(stack: Stack, source: str, which: str = "current") -> str:
     return str(answered.json[0]["verdict"])
 
 
-def matched(source: str, which: str, times: int) -> None:
+def metric(source: str, which: str, times: int) -> None:
     """Report what the receiver's metric would have."""
     boto3.client("cloudwatch").put_metric_data(
         Namespace="Bellhop",
@@ -83,7 +86,7 @@ def test_old_secret_ends_by_itself_with_the_window(stack: Stack) -> None:
 
 def test_secret_in_use_is_not_retired_unless_now(stack: Stack) -> None:
     stack.run("secret", "rotate", "github", stdin="second\n")
-    matched("github", "previous", 3)
+    metric("github", "previous", 3)
 
     refused = stack.run("secret", "retire", "github", text=True)
     forced = stack.run("secret", "retire", "github", "--now")
@@ -110,7 +113,7 @@ def test_status_tells_which_secrets_live_and_never_what_they_are(
     stack: Stack,
 ) -> None:
     stack.run("secret", "rotate", "github", "--hours", "1", stdin="second\n")
-    matched("github", "previous", 2)
+    metric("github", "previous", 2)
 
     answered = stack.run("secret", "status", "github")
 
@@ -130,6 +133,12 @@ def test_generated_secret_is_shown_once_and_accepted(stack: Stack) -> None:
 
     assert made.json["generated"] == stack.secret("github")
     assert verdict(stack, "github") == "accepted"
+
+
+def test_generated_secret_is_shown_to_a_person_too(stack: Stack) -> None:
+    made = stack.run("secret", "rotate", "github", "--generate", text=True)
+
+    assert json.loads(stack.secret("github"))["current"] in made.out.split()
 
 
 def test_secret_that_the_sender_makes_up_is_not_generated(stack: Stack) -> None:
@@ -166,3 +175,45 @@ def test_empty_secret_is_refused(stack: Stack, stdin: str) -> None:
 
     assert answered.code == 2
     assert stack.secret("github") == "first-github"
+
+
+def test_local_stack_counts_matches_by_the_log_of_its_receiver() -> None:
+    with mock_aws():
+        logs = boto3.client("logs")
+        logs.create_log_group(logGroupName="/stack/ReceiverLogs")
+        logs.create_log_stream(logGroupName="/stack/ReceiverLogs", logStreamName="s")
+        now = datetime.now(UTC)
+        lines = [
+            (now - timedelta(minutes=90), "github", "previous"),
+            (now, "github", "previous"),
+            (now, "github", "current"),
+            (now, "slack", "previous"),
+            (now, "github", "previous"),
+        ]
+        logs.put_log_events(
+            logGroupName="/stack/ReceiverLogs",
+            logStreamName="s",
+            logEvents=[
+                {
+                    "timestamp": milliseconds(at),
+                    "message": json.dumps(
+                        {"Source": source, "Which": which, "SecretMatched": [1.0]}
+                    ),
+                }
+                for at, source, which in lines
+            ],
+        )
+        local = Target(
+            name="local",
+            api_url="http://127.0.0.1:9",
+            ledger_table="ledger",
+            payload_bucket="payloads",
+            bus="bus",
+            outputs={},
+            session=boto3.Session(),
+            endpoint="https://logs.eu-central-1.amazonaws.com",
+        )
+
+        found = matched.count(local, "github", "previous", timedelta(hours=1))
+
+    assert found == 2
