@@ -20,7 +20,7 @@ echo "set-up: want Python 3.11 or newer: none of python3, python3.13, python3.12
 exit 1
 endef
 
-.PHONY: help setup deps lock test prove up down demo synth bench crash-matrix clean
+.PHONY: help setup deps lock sdks test prove up down demo synth bench crash-matrix clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -33,10 +33,13 @@ deps: setup  ## build the functions' dependencies into .build (part of setup)
 lock:  ## take the newest versions that the pins allow
 	$(call set_up,lock)
 
-test: setup  ## prove everything, offline, in a size for every day
+sdks: setup
+	$(call set_up,sdk)
+
+test: sdks  ## prove everything, offline, in a size for every day
 	@$(PY) -m local.proofs
 
-prove: setup  ## the same proofs in full size
+prove: sdks  ## the same proofs in full size
 	@$(PY) -m local.proofs --full
 
 up: setup  ## the whole system on this machine, kept running
@@ -59,5 +62,5 @@ crash-matrix: setup  ## kill the worker between any two AWS calls and look for o
 
 clean:  ## remove all that these commands made
 	@if [ -e .local/stack.json ]; then $(PY) -m local down; fi
-	rm -rf .venv .venv-engine .build .local cdk.out .hypothesis .mypy_cache .ruff_cache .pytest_cache bellhop.egg-info
+	rm -rf .venv .venv-engine .venv-sdk .build .local cdk.out .hypothesis .mypy_cache .ruff_cache .pytest_cache bellhop.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

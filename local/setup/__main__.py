@@ -1,4 +1,4 @@
-"""``python -m local.setup [all | lock]``: make what is missing, say what was made."""
+"""``python -m local.setup [all | lock | sdk]``: make what is missing, and say so."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from local.setup.shell import SetupError
 
 def main(arguments: list[str]) -> int:
     """Run the command; a failure is one sentence and exit code 1."""
-    if arguments not in ([], ["all"], ["lock"]):
-        sys.stderr.write("usage: python -m local.setup [all | lock]\n")
+    if arguments not in ([], ["all"], ["lock"], ["sdk"]):
+        sys.stderr.write("usage: python -m local.setup [all | lock | sdk]\n")
         return 2
     try:
         environments.set_up(relock=arguments == ["lock"])
+        if arguments == ["sdk"]:
+            environments.set_up_sdks()
     except SetupError as error:
         sys.stderr.write(f"set-up: {error}\n")
         return 1

@@ -1,4 +1,6 @@
-"""The two environments: ``.venv`` for all of us, ``.venv-engine`` for the local AWS.
+"""The environments: ``.venv`` for all of us, ``.venv-engine`` for the local AWS.
+
+A third, ``.venv-sdk``, holds the senders' own libraries, for the proofs alone.
 
 Each is made once and again only when its requirements changed: a stamp in it
 holds what it was made from.
@@ -24,9 +26,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin/python"
 UV = VENV / "bin/uv"
 ENGINE = ROOT / ".venv-engine"
+SDKS = ROOT / ".venv-sdk"
 
 _DEVELOPMENT = ROOT / "requirements.txt"
 _ENGINE = ROOT / "local/requirements.txt"
+_SDKS = ROOT / "tests/sdk/requirements.txt"
 _STAMP = "bellhop.stamp"
 
 
@@ -42,6 +46,20 @@ def set_up(*, relock: bool) -> None:
         if relock or not _is_fresh():
             require_python()
             _make(relock=relock)
+
+
+def set_up_sdks() -> None:
+    """Make ``.venv-sdk``, where the senders' own libraries judge ours.
+
+    Raises:
+        SetupError: something a person has to put right.
+    """
+    with _alone():
+        if _stamp(SDKS) == _print_of(_SDKS):
+            return
+        environ = uv_environ(PYTHON)
+        lock(UV, _SDKS, environ, anew=False)
+        _make_anew(SDKS, _SDKS, environ)
 
 
 @contextmanager
@@ -67,13 +85,19 @@ def _make(*, relock: bool) -> None:
     for requirements in [_DEVELOPMENT, _ENGINE, *SETS.values()]:
         lock(UV, requirements, environ, anew=relock)
     _install(VENV, environ, _DEVELOPMENT, *SETS.values())
-    if _stamp(ENGINE) != _print_of(_ENGINE):  # anew: it takes a second
-        say("set-up: making .venv-engine")
-        venv: list[str | Path] = [UV, "venv", "--quiet", "--clear"]
-        venv += ["--python", PYTHON.resolve(), ENGINE]
-        run(venv, "making .venv-engine", environ)
-    _install(ENGINE, environ, _ENGINE)
+    _make_anew(ENGINE, _ENGINE, environ)
     deps.build(UV, environ)
+
+
+def _make_anew(venv: Path, requirements: Path, environ: dict[str, str]) -> None:
+    """Make an environment that is out of date, whole: it takes a second."""
+    if _stamp(venv) == _print_of(requirements):
+        return
+    say(f"set-up: making {venv.name}")
+    command: list[str | Path] = [UV, "venv", "--quiet", "--clear"]
+    command += ["--python", PYTHON.resolve(), venv]
+    run(command, f"making {venv.name}", environ)
+    _install(venv, environ, requirements)
 
 
 def _bootstrap() -> None:

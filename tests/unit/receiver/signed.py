@@ -29,6 +29,11 @@ def url(sender: str) -> str:
     return f"https://hooks.example.com/webhooks/{sender}"
 
 
+def about(sender: str) -> dict[str, Any]:
+    """Return what else a library must know to judge such a request."""
+    return {"secret": SECRET, "now": NOW, "url": url(sender)}
+
+
 def call(
     sender: str,
     event: str | None = None,

@@ -10,19 +10,15 @@ import dataclasses
 import importlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from cli import signers
-from lambdas.receiver import senders as receiver_senders
-from lambdas.receiver.request import from_api_gateway
-from lambdas.receiver.senders import Sender
 from lambdas.shared import senders
 from lambdas.shared.errors import Code
-from tests.unit.receiver import signed
+from tests.unit.receiver import proving, signed
 from tests.unit.receiver.door import NOW, SECRET, Call
 
 # What a stranger may hear. Anything else would be our fault, or help a forger.
@@ -45,35 +41,9 @@ HOSTILE = {
 }
 
 
-class Watched(dict[str, str]):
-    """Headers that remember which of them were looked at."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        super().__init__(headers)
-        self.seen: set[str] = set()
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.seen.add(name)
-        return super().get(name, default)
-
-
-def record(name: str) -> Sender:
-    return receiver_senders.load(signed.door(name).source)
-
-
-def proof_headers(name: str) -> list[str]:
-    """Return the headers of a valid request that its verification looks at."""
-    door, call = signed.door(name), signed.call(name)
-    request = from_api_gateway(call.to_api_gateway(name), door.source, NOW)
-    watched = Watched(request.headers)
-    watched_request = dataclasses.replace(request, headers=watched)
-    record(name).verify(watched_request, [SECRET], NOW)
-    return sorted((watched.seen & set(request.headers)) - {"content-type"})
-
-
 def proofs() -> Iterator[tuple[str, str, str]]:
     for name in signed.NAMES:
-        for header in proof_headers(name):
+        for header in proving.headers(name):
             for kind in HOSTILE:
                 yield name, header, kind
 
@@ -109,7 +79,7 @@ def test_signed_sample_is_accepted_once(name: str, event: str, as_base64: bool) 
 def test_hostile_proof_is_refused(name: str, header: str, kind: str) -> None:
     door, call = signed.door(name), signed.call(name)
     is_optional = signed.door(name).knock(call.without(header)).status < 400
-    proof = record(name).proof
+    proof = proving.record(name).proof
     is_list = kind == "doubled" and getattr(proof, "separator", "") == ","
 
     heard = door.knock(changed(call, header, kind))
@@ -126,8 +96,8 @@ def test_some_header_or_body_field_must_prove(name: str) -> None:
 
     heard = door.knock(dataclasses.replace(call, headers={}, query=""))
 
-    assert heard.status in (400, 401) or not proof_headers(name)
-    assert door.accepted == [] or not proof_headers(name)
+    assert heard.status in (400, 401) or not proving.headers(name)
+    assert door.accepted == [] or not proving.headers(name)
 
 
 @pytest.mark.parametrize("name", signed.NAMES)
@@ -139,7 +109,7 @@ def test_hostile_name_of_delivery_or_kind_is_refused(name: str, kind: str) -> No
         door = signed.door(name)
         if signed.door(name).knock(call.without(header)).status < 400:
             continue
-        if header in proof_headers(name):
+        if header in proving.headers(name):
             continue
 
         heard = door.knock(changed(call, header, kind))
