@@ -9,6 +9,7 @@ from pathlib import Path
 
 from local import up as lifecycle
 from local.home import ROOT, Home, LocalError
+from local.stack import check_point
 
 
 def main() -> int:
@@ -53,10 +54,13 @@ def _arguments() -> argparse.Namespace:
 
 def _up(home: Home, arguments: argparse.Namespace) -> int:
     fleet = Path(os.environ.get("BELLHOP_FLEET") or ROOT / "fleet.toml")
+    point = os.environ.get("BELLHOP_KILL_AT")
+    if point:
+        check_point(point)
     stack, held = lifecycle.up(
         home, fleet=fleet, port=arguments.port, auth=not arguments.no_auth, say=print
     )
-    if point := os.environ.get("BELLHOP_KILL_AT"):
+    if point:
         stack.arm(point)
     lifecycle.keep(held)
     print(f"ready: {stack.webhook_url('<source>')}  (`make down` ends it)")

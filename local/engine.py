@@ -94,7 +94,6 @@ def _environment(
         "IOT_MTLS_ENABLED": "0",
         "AWS_EC2_METADATA_DISABLED": "true",
         "PYTHONPATH": str(ROOT / "local/hooks"),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "BELLHOP_CLOCK_FILE": str(home.clock),
         "BELLHOP_WORLD_URL": world_url,
         "BELLHOP_KILL_FILE": str(home.kill),

@@ -15,6 +15,7 @@ import boto3
 from botocore.config import Config
 
 from local.home import Home, LocalError, is_alive, read_json
+from local.hooks import sitecustomize
 from local.wire import Wire
 
 # The engine answers from this machine: a slow answer is a busy machine.
@@ -169,9 +170,7 @@ class LocalStack:
         ``before|after:<service>.<Operation>:<n>[@<part of the function's name>]``;
         see ``local/hooks/sitecustomize.py``. An earlier point is taken back.
         """
-        from local.hooks.sitecustomize import parse
-
-        parse(point)
+        check_point(point)
         (self.log_dir / "kill.fuse").unlink(missing_ok=True)
         (self.clock_file.with_name("kill")).write_text(point, encoding="utf-8")
 
@@ -179,6 +178,18 @@ class LocalStack:
         """Return what the last armed point killed, or None: it was not reached."""
         fuse: dict[str, Any] | None = read_json(self.log_dir / "kill.fuse")
         return fuse
+
+
+def check_point(point: str) -> None:
+    """Refuse what is no kill point.
+
+    Raises:
+        LocalError: what was wanted, and what was given.
+    """
+    try:
+        sitecustomize.parse(point)
+    except ValueError as error:
+        raise LocalError(str(error)) from error
 
 
 def wait_for(

@@ -227,15 +227,23 @@ def _told(
             )
             if key in outputs
         },
-        "functions": {
-            logical: deployed.ids[logical]
-            for logical, _ in deployed.of_type("AWS::Lambda::Function")
-        },
+        "functions": _functions(deployed),
         "secrets": dict(secret_ids),
         "world_url": kept["world_url"],
         "clock_file": str(home.clock.resolve()),
         "log_dir": str(home.logs.resolve()),
     }
+
+
+def _functions(deployed: deploy.Deployed) -> dict[str, str]:
+    """Return the engine's names by ours: ``receiver``, ``worker:issue-triage``."""
+    functions = {}
+    for logical, properties in deployed.of_type("AWS::Lambda::Function"):
+        name = properties["Handler"].split(".")[1]
+        variables = properties.get("Environment", {}).get("Variables", {})
+        agent = variables.get("AGENT_NAME")
+        functions[f"{name}:{agent}" if agent else name] = deployed.ids[logical]
+    return functions
 
 
 def api_url(endpoint: str, deployed: deploy.Deployed) -> str:

@@ -7,7 +7,6 @@ import signal
 from datetime import timedelta
 from functools import partial
 
-from lambdas.shared.fleet import logical_name
 from local.demo import post
 from local.demo.telling import Telling, is_done, state
 from local.redrive import redrive
@@ -70,7 +69,7 @@ def five_copies(stack: LocalStack, telling: Telling) -> None:
         "one record in the ledger, one effect outside",
         "event" in stack.rows(event_id) and len(stack.effects()) == before + 1,
     )
-    writes = stack.wire.counts(since, "Receiver")["dynamodb.PutItem"]
+    writes = stack.wire.counts(since, stack.functions["receiver"])["dynamodb.PutItem"]
     telling.check(f"five writes were tried on the wire: {writes}", writes == 5)
 
 
@@ -92,7 +91,7 @@ def forgeries(stack: LocalStack, telling: Telling) -> None:
             f"{what} is refused: {answer.status} {answer.error}",
             400 <= answer.status < 500 and answer.error == wanted,
         )
-    calls = stack.wire.counts(since, "Receiver")
+    calls = stack.wire.counts(since, stack.functions["receiver"])
     stored = {name for name in calls if name.startswith(("dynamodb.", "s3."))}
     telling.check(
         "nothing was written, nor even tried on the wire",
@@ -191,18 +190,10 @@ def redriven(stack: LocalStack, telling: Telling, poison_id: str) -> None:
 
 
 def _give_currencies(stack: LocalStack, currencies: str) -> None:
-    function = function_of(stack, "bookkeeper")
+    function = stack.functions["worker:bookkeeper"]
     lambdas = stack.client("lambda")
     found = lambdas.get_function_configuration(FunctionName=function)
     variables = {**found["Environment"]["Variables"], "CURRENCIES": currencies}
     lambdas.update_function_configuration(
         FunctionName=function, Environment={"Variables": variables}
-    )
-
-
-def function_of(stack: LocalStack, agent: str) -> str:
-    """Return the engine's name of an agent's function."""
-    part = f"Workers{logical_name(agent)}"
-    return next(
-        name for logical, name in stack.functions.items() if logical.startswith(part)
     )

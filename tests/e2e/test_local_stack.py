@@ -1,0 +1,165 @@
+"""The local stack itself: it says what is in the way and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local import up
+from local.demo import post
+from local.demo.story import FLEET
+from local.demo.telling import is_done
+from local.home import ROOT, Home, LocalError, is_alive, read_json
+from local.stack import LocalStack, connect, wait_for
+
+_ENVIRONMENT = {"PATH", "HOME", "JSII_NODE", "CDK_VALIDATION", "TMPDIR"}
+
+
+def run(home: Home, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m local`` as ``make`` does."""
+    return subprocess.run(
+        [sys.executable, "-m", "local", command, "--folder", home.folder, *options],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    return {**kept, "BELLHOP_FLEET": str(FLEET)}
+
+
+def left_behind(home: Home, pids: list[int]) -> list[object]:
+    """What of a stack is still there: files beside the logs, and processes."""
+    files = [p for p in home.folder.rglob("*") if home.logs not in (p, *p.parents)]
+    return [*files, *(pid for pid in pids if is_alive(pid))]
+
+
+def pids(home: Home) -> list[int]:
+    kept = read_json(home.keeper_file)
+    assert kept is not None
+    children = Path(f"/proc/{kept['engine_pid']}/task").glob("*/children")
+    workers = [int(pid) for found in children for pid in found.read_text().split()]
+    return [kept["pid"], kept["engine_pid"], *workers]
+
+
+def test_up_outlives_its_command_and_down_leaves_only_logs(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+
+    first = run(home, "up")
+    told = json.loads(home.stack_file.read_text())
+    stack = connect(home)
+    post.send(stack, "github", post.signed(stack, "github", "ping"))
+    second = run(home, "up")
+    running = pids(home)
+    down = run(home, "down")
+
+    assert first.returncode == 0, first.stderr
+    assert told["schema"] == 1
+    assert set(told["queues"]) == {"issue-triage", "counter", "bookkeeper"}
+    assert second.returncode == 1
+    assert "already running" in second.stderr
+    assert second.stderr.count("\n") == 1
+    assert len(running) > 2
+    assert down.returncode == 0
+    assert left_behind(home, running) == []
+    assert home.engine_log.is_file()
+    with pytest.raises(LocalError, match="make up"):
+        connect(home)
+
+
+def test_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+    starting = subprocess.Popen(
+        [sys.executable, "-m", "local", "up", "--folder", home.folder],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert wait_for(home.keeper_file.is_file)
+    running = pids(home)
+
+    starting.send_signal(signal.SIGINT)
+    _, said = starting.communicate(timeout=30)
+
+    assert starting.returncode == 130
+    assert "nothing is left running" in said
+    assert left_behind(home, running) == []
+
+
+def test_killed_up_takes_its_stack_along(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+    starting = subprocess.Popen(
+        [sys.executable, "-m", "local", "up", "--folder", home.folder],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert wait_for(home.keeper_file.is_file)
+    running = pids(home)
+
+    starting.kill()
+    starting.wait()
+
+    assert wait_for(lambda: left_behind(home, running) == [])
+
+
+def test_files_of_a_killed_stack_are_in_nobodys_way(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+    with up.running(home, fleet=FLEET) as stack:
+        running = pids(home)
+        os.kill(stack.pid, signal.SIGKILL)
+        assert wait_for(lambda: not any(map(is_alive, running)))
+        with pytest.raises(LocalError, match="make up"):
+            connect(home)
+        assert home.stack_file.exists()
+
+    with up.running(home, fleet=FLEET) as again:
+        assert again.pid != stack.pid
+    assert left_behind(home, []) == []
+
+
+def test_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        refused = run(home, "up", "--port", str(port))
+
+    assert refused.returncode == 1
+    assert f"port {port} is taken" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert left_behind(home, []) == []
+
+
+def test_process_killed_at_an_armed_call_is_followed_by_one_effect(
+    stack: LocalStack,
+) -> None:
+    """The effect is done, its outcome not yet written: the worst moment."""
+    stack.arm(f"after:world.POST:1@{stack.functions['worker:counter']}")
+    since = stack.wire.mark()
+
+    answer = post.send(stack, "slack", post.signed(stack, "slack", "app_mention"))
+    event_id = str(answer.event_id)
+
+    assert wait_for(lambda: is_done(stack, event_id, "counter"), seconds=60)
+    fired = stack.fired()
+    assert fired is not None
+    assert stack.wire.exits(since)[fired["pid"]] == -signal.SIGKILL
+    calls = [e for e in stack.effects() if (e["body"] or {}).get("event") == event_id]
+    assert [(call["count"], call["requests"]) for call in calls] == [(1, 2)]

@@ -1,0 +1,98 @@
+"""The shim changes of a template what the engine cannot take, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from local.deploy import adapt
+
+TLS_ONLY = {
+    "Effect": "Deny",
+    "Principal": {"AWS": "*"},
+    "Action": "sqs:*",
+    "Resource": "*",
+    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+}
+ALLOW = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}
+
+
+def template() -> dict[str, Any]:
+    return {
+        "Resources": {
+            "Key": {"Type": "AWS::SecretsManager::Secret", "Properties": {}},
+            "Policy": {
+                "Type": "AWS::SQS::QueuePolicy",
+                "Properties": {"PolicyDocument": {"Statement": [TLS_ONLY, ALLOW]}},
+                "DependsOn": ["All", "Key"],
+            },
+            "All": {"Type": "AWS::CloudWatch::CompositeAlarm", "Properties": {}},
+            "Reader": {
+                "Type": "AWS::IAM::Policy",
+                "Properties": {
+                    "PolicyDocument": {
+                        "Statement": [{"Effect": "Allow", "Resource": {"Ref": "Key"}}]
+                    }
+                },
+            },
+        },
+        "Outputs": {"Key": {"Value": {"Ref": "Key"}}},
+    }
+
+
+def test_refused_types_are_left_out_and_nothing_waits_for_them() -> None:
+    adapted, deviations = adapt(template(), is_judging=False)
+
+    assert "All" not in adapted["Resources"]
+    assert adapted["Resources"]["Policy"]["DependsOn"] == ["Key"]
+    assert deviations == [
+        "AWS::CloudWatch::CompositeAlarm is left out: the engine has none"
+    ]
+
+
+def test_ref_on_a_secret_becomes_its_arn_everywhere() -> None:
+    adapted, _ = adapt(template(), is_judging=False)
+
+    arn = {"Fn::GetAtt": ["Key", "Id"]}
+    reader = adapted["Resources"]["Reader"]["Properties"]["PolicyDocument"]
+    assert reader["Statement"][0]["Resource"] == arn
+    assert adapted["Outputs"]["Key"]["Value"] == arn
+
+
+def statements(adapted: dict[str, Any]) -> Any:
+    policy = adapted["Resources"]["Policy"]["Properties"]
+    return policy["PolicyDocument"]["Statement"]
+
+
+def test_only_a_judging_engine_is_spared_the_denial_of_plain_http() -> None:
+    open_, _ = adapt(template(), is_judging=False)
+    judging, deviations = adapt(template(), is_judging=True)
+
+    def statements(adapted: dict[str, Any]) -> Any:
+        return adapted["Resources"]["Policy"]["Properties"]["PolicyDocument"][
+            "Statement"
+        ]
+
+    assert statements(open_) == [TLS_ONLY, ALLOW]
+    assert statements(judging) == [ALLOW]
+    assert any("plain HTTP" in deviation for deviation in deviations)
+
+
+def test_other_denials_stay() -> None:
+    whole = template()
+    other = {**TLS_ONLY, "Condition": {"StringEquals": {"aws:SourceAccount": "1"}}}
+    document = whole["Resources"]["Policy"]["Properties"]["PolicyDocument"]
+    document["Statement"] = [other]
+
+    adapted, _ = adapt(whole, is_judging=True)
+
+    assert statements(adapted) == [other]
+
+
+def test_the_template_itself_is_not_touched() -> None:
+    whole = template()
+    before = copy.deepcopy(whole)
+
+    adapt(whole, is_judging=True)
+
+    assert whole == before
