@@ -19,9 +19,6 @@ FORM = "application/x-www-form-urlencoded"
 # No sender's form has more; without a bound, "a=&a=&..." costs seconds.
 _MOST_FIELDS = 1000
 
-# A stranger's body is decoded for a handshake only; the longest seen is 200 bytes.
-_LONGEST_GREETING = 2048
-
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -69,17 +66,6 @@ class Request:
     def arguments(self) -> Mapping[str, str]:
         """The query's arguments, decoded; of a repeated one the first."""
         return {name: values[0] for name, values in _fields(self.query).items()}
-
-    def glance(self) -> Any:
-        """Return the decoded body before anything proves it; None for what is no
-        handshake: junk, or more than a few words.
-        """
-        if len(self.body) > _LONGEST_GREETING:
-            return None
-        try:
-            return self.data
-        except Rejected:
-            return None
 
     @functools.cached_property
     def data(self) -> Any:

@@ -64,9 +64,14 @@ def traits(name: str) -> SenderTraits:
     Raises:
         Misconfigured: there is no such sender; the message lists those there are.
     """
-    if name not in names():
-        raise Misconfigured(f"no sender {name!r}; there are {', '.join(names())}")
-    module = importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}")
+    path = f"{_PACKAGE}.{name.replace('-', '_')}"
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
+        known = ", ".join(names())
+        raise Misconfigured(f"no sender {name!r}; there are {known}") from error
     record = module.SENDER
     return SenderTraits(
         name=name,

@@ -6,16 +6,26 @@ Retries: for up to 4 h, backing off; an answer is wanted within 3 s.
 Success: 202; ``validationToken`` is echoed as plain text.
 Delivery id: ``id`` of each notification, or where there is none, what changed
   (subscription, change, resource and its ETag).
-Not protected: whoever reads one request can make others; any time, any body.
+Not protected: whoever reads one request can make others; any time, any body. The
+  tokens of notifications with encrypted content are not looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from lambdas.receiver.places import Message
-from lambdas.receiver.senders import Answer, Request, Sender, Token, walk
+from lambdas.receiver.senders import (
+    Answer,
+    Message,
+    Request,
+    Sender,
+    Token,
+    first,
+    walk,
+)
+from lambdas.shared.errors import Code, Rejected
 
 
 def _notifications(data: Any) -> list[Any]:
@@ -23,23 +33,40 @@ def _notifications(data: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _state(message: Message) -> object:
-    states = [walk(each, "clientState") for each in _notifications(message.data)]
-    # One that knows the secret does not vouch for its neighbours.
-    return states[0] if states and all(s == states[0] for s in states) else None
+class _ClientStates:
+    """The secret in each notification: one that knows it vouches for no other.
 
+    Several subscriptions may share a request, some of them made before the
+    secret was changed.
+    """
 
-def _split(data: Any) -> Iterable[Any]:
-    return _notifications(data)
+    def speaks(self, request: Request) -> bool:
+        return bool(_notifications(request.data))
+
+    def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:
+        found = [
+            Token(place=f"value.{index}.clientState").verify(request, secrets, now)
+            for index, _ in enumerate(_notifications(request.data))
+        ]
+        if not found:
+            raise Rejected(Code.BAD_SIGNATURE, "there is no notification")
+        return max(found)
 
 
 def _id(message: Message) -> object:
+    # A key with a dot in it is no path.
+    about = walk(message.data, "resourceData")
+    etag = about.get("@odata.etag") if isinstance(about, dict) else None
     own = walk(message.data, "id")
-    etag = (walk(message.data, "resourceData") or {}).get("@odata.etag")
     if own or not etag:
         return own
     paths = ("subscriptionId", "changeType", "resource")
     return ":".join([*(str(walk(message.data, path)) for path in paths), str(etag)])
+
+
+def _type(message: Message) -> str:
+    kind: str = walk(message.data, "resourceData")["@odata.type"]
+    return kind.removeprefix("#Microsoft.Graph.")
 
 
 def _greet(request: Request, _: Sequence[str]) -> Answer | None:
@@ -48,16 +75,18 @@ def _greet(request: Request, _: Sequence[str]) -> Answer | None:
 
 
 SENDER = Sender(
-    proof=Token(place=_state),
+    proof=_ClientStates(),
     delivery_id=_id,
-    kind=lambda message: (
-        walk(message.data, "changeType") or walk(message.data, "lifecycleEvent")
-    ),
+    kind=first("lifecycleEvent", "changeType"),
     tenant="tenantId",
     thread="resource",
-    facts={"change": "changeType", "subscription": "subscriptionId"},
+    facts={
+        "change": "changeType",
+        "type": _type,
+        "subscription": "subscriptionId",
+    },
     greet=_greet,
-    split=_split,
+    split=_notifications,
     success=lambda _: Answer(status=202),
     gives_up_after_seconds=3,
 )
