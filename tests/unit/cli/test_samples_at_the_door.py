@@ -26,6 +26,8 @@ GENERIC = Generic(
 )
 
 BOTH = sorted(set(signers.names()) & set(senders.names()))
+# Zoom does not sign it in every version of its documentation: answered unproven.
+UNSIGNED = {("zoom", "endpoint.url_validation")}
 SAMPLES = [(sender, event) for sender in BOTH for event in samples.events(sender)]
 
 
@@ -79,9 +81,9 @@ def test_sample_is_accepted_once(sender: str, event: str) -> None:
 
     first, again = door.knock(delivery), door.knock(delivery)
 
-    assert first.status in {200, 204}, first.body
+    assert 200 <= first.status < 300, first.body
     assert again.status == first.status
-    if first.body and "event_id" in first.json:
+    if '"event_id"' in first.body:
         assert first.json["deduplicated"] is False
         assert again.json == {**first.json, "deduplicated": True}
 
@@ -97,7 +99,9 @@ def test_each_delivery_of_a_sample_is_another_event(sender: str, event: str) -> 
     assert len(door.accepted) == 2 * accepted
 
 
-@pytest.mark.parametrize(("sender", "event"), SAMPLES)
+@pytest.mark.parametrize(
+    ("sender", "event"), [each for each in SAMPLES if each not in UNSIGNED]
+)
 def test_tampered_sample_is_refused(sender: str, event: str) -> None:
     door = door_of(sender)
 
@@ -109,7 +113,11 @@ def test_tampered_sample_is_refused(sender: str, event: str) -> None:
 
 @pytest.mark.parametrize(
     ("sender", "event"),
-    [(s, e) for s, e in SAMPLES if Signer(s).window_seconds is not None],
+    [
+        (sender, event)
+        for sender, event in SAMPLES
+        if Signer(sender).window_seconds is not None and (sender, event) not in UNSIGNED
+    ],
 )
 def test_stale_sample_is_refused(sender: str, event: str) -> None:
     door = door_of(sender)
