@@ -52,7 +52,7 @@ class Secrets(Construct):
     def _make(self, name: str) -> secretsmanager.Secret:
         secret = secretsmanager.Secret(
             self,
-            "".join(part.capitalize() for part in name.replace("/", "-").split("-")),
+            name,
             secret_name=name,
             description=f"Bellhop: what proves the sender; bellhop secret set {name}",
             encryption_key=self._encryption.key,
