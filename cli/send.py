@@ -173,14 +173,17 @@ def _door(
     return _Door(
         url=address,
         known_as=(source and source.public_url) or address,
-        secret=_secret(session, name, which),
+        secret=_secret(session, name, sender, which),
         sender=sender,
         source=source,
         now=target.now(),
     )
 
 
-def _secret(session: Session, source: str, which: str) -> str:
+def _secret(session: Session, source: str, sender: str, which: str) -> str:
+    signer = _signer(sender)
+    if signer.has_key_pair:
+        return vault.private_key(session.target, source, signer)
     kept = vault.fetch(session.target, source)
     if which == "current":
         return kept.current

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 
 from cli import rotation
-from cli.output import CliError
+from cli.output import CliError, UsageError
+from cli.signers import Signer
 from cli.target import Target
 from lambdas.shared import secrets
 from lambdas.shared.errors import Misconfigured
@@ -30,6 +31,32 @@ def fetch(target: Target, source: str) -> Secret:
     except Misconfigured as error:
         hint = f"`bellhop secret set {source}` writes it anew"
         raise CliError(f"{error}; {hint}") from error
+
+
+def private_key(target: Target, source: str, signer: Signer) -> str:
+    """Return the key that stands in for a sender's own, on the local stack.
+
+    It is made at the first need, kept beside the stack's other files, and the
+    source is given its public part.
+
+    Raises:
+        UsageError: the stack is a deployed one: nobody but the sender has its key.
+    """
+    if target.clock_file is None:
+        raise UsageError(
+            f"{signer.sender} signs with a private key that nobody else has;"
+            " only the local stack can be sent samples of it"
+        )
+    file = target.clock_file.parent / "keys" / f"{source}.pem"
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(signer.new_key(), encoding="utf-8")
+    key = file.read_text(encoding="utf-8")
+    public = signer.public(key)
+    if fetch(target, source).current != public:
+        store(target, source, Secret(current=public), "secret set")
+    return key
 
 
 def store(target: Target, source: str, secret: Secret, what: str) -> None:

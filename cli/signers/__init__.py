@@ -7,6 +7,7 @@ One module per sender, named as the sender with ``_`` for ``-``::
     COVERS_BODY = False         where the body may change and nobody would notice
     USUAL_EVENT = "..."         the sample to send when none is named
     SECRET_IS_MADE_BY_SENDER = True    where it cannot be chosen by you
+    new_key(), public(key)      where it signs with a private key, the secret here
 
 A new sender is one such module and a folder of samples; nothing else changes.
 Nothing here may be imported by the receiver, nor import it: what both have in
@@ -28,7 +29,7 @@ from cli.signers.draft import Delivery, Draft
 
 __all__ = ["Delivery", "Draft", "Signer", "UnknownSenderError", "compose", "names"]
 
-_NOT_SENDERS = {"draft"}
+_NOT_SENDERS = {"draft", "keys"}
 
 
 class UnknownSenderError(Exception):
@@ -65,6 +66,21 @@ class Signer:
     def makes_secret(self) -> bool:
         """Whether the sender makes up the secret itself; else you choose it."""
         return getattr(self._module, "SECRET_IS_MADE_BY_SENDER", False)
+
+    @property
+    def has_key_pair(self) -> bool:
+        """Whether it signs with a private key, of which a source has the public."""
+        return hasattr(self._module, "new_key")
+
+    def new_key(self) -> str:
+        """Make a private key to sign with."""
+        key: str = self._module.new_key()
+        return key
+
+    def public(self, key: str) -> str:
+        """Return the public part of ``key``, as a source's secret holds it."""
+        part: str = self._module.public(key)
+        return part
 
     @property
     def usual_event(self) -> str:
@@ -119,9 +135,16 @@ def compose(
     if not tampered:
         return signer.sign(draft)
     if not signer.covers_body:
-        return signer.sign(replace(draft, secret=f"not-{secret}"))
+        return signer.sign(replace(draft, secret=_another(secret)))
     signed = signer.sign(draft)
     return replace(signed, body=_with_one_byte_changed(signed.body))
+
+
+def _another(secret: str) -> str:
+    """Return another secret of the same form, be it text, hex or base64."""
+    middle = len(secret) // 2
+    other = "1" if secret[middle] == "0" else "0"
+    return f"{secret[:middle]}{other}{secret[middle + 1 :]}"
 
 
 def _with_one_byte_changed(body: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from datetime import timedelta
 from typing import Any
 
@@ -32,9 +33,17 @@ SAMPLES = [(sender, event) for sender in BOTH for event in samples.events(sender
 
 
 def secret_of(sender: str) -> str:
-    """Return a secret in the form that the sender reads."""
+    """Return what the sender signs with, in the form that it reads."""
+    if Signer(sender).has_key_pair:
+        return key_of(sender)
     is_standard = sender in {"standard-webhooks", "svix"}
     return f"whsec_{base64.b64encode(b'k' * 32).decode()}" if is_standard else SECRET
+
+
+@functools.cache
+def key_of(sender: str) -> str:
+    """Return a private key, the same for the whole run."""
+    return Signer(sender).new_key()
 
 
 def door_of(sender: str) -> Door:
@@ -45,7 +54,9 @@ def door_of(sender: str) -> Door:
     elif not senders.traits(sender).has_delivery_id:
         more["identity"] = "body"
     door = Door(sender, **more)
-    door.secret = secret_of(sender)
+    secret = secret_of(sender)
+    signer = Signer(sender)
+    door.secret = signer.public(secret) if signer.has_key_pair else secret
     return door
 
 

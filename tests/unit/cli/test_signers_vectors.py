@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from cli import signers
-from cli.signers import Draft, mailgun, zendesk
+from cli.signers import Draft, discord, mailgun, sendgrid, zendesk
 from tests import real_data
 
 Vector = Mapping[str, Any]
@@ -56,6 +60,29 @@ def test_every_published_signature_is_reproduced(
         print("\nsigned again:", dict(sorted(counts.items())))  # noqa: T201
     assert differing == set(NOT_REPRODUCED)
     assert len(counts) == 36
+
+
+@pytest.mark.parametrize("name", ["discord", "sendgrid"])
+def test_what_we_sign_with_a_key_is_what_was_signed(name: str, fixtures: Path) -> None:
+    everything = json.loads((fixtures / "vectors/vectors.json").read_text("utf-8"))
+    published = [v for v in everything if v["valid"] and v["sender"] == name]
+
+    for vector in published:
+        headers = {n.lower(): text for n, text in vector["headers"].items()}
+        covered = (discord if name == "discord" else sendgrid).signed(
+            draft(vector, vector["secret"])
+        )
+        if name == "discord":
+            public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(vector["secret"]))
+            public.verify(bytes.fromhex(headers["x-signature-ed25519"]), covered)
+        else:
+            key = load_der_public_key(base64.b64decode(vector["secret"]))
+            assert isinstance(key, ec.EllipticCurvePublicKey)
+            signature = headers["x-twilio-email-event-webhook-signature"]
+            key.verify(base64.b64decode(signature), covered, ec.ECDSA(SHA256()))
+    real_data.used("vectors", len(published))
+
+    assert published
 
 
 def is_reproduced(vector: Vector, secret: str) -> bool:
