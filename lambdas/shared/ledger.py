@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Protocol
 
-from lambdas.shared.clock import rfc3339
+from lambdas.shared.clock import milliseconds, rfc3339
 from lambdas.shared.errors import GiveUp
 from lambdas.shared.event import Content, Event
-from lambdas.shared.story import Story, told
-from lambdas.shared.table import NEW, Absent, Below, Change, Row, Table
+from lambdas.shared.story import EFFECT, Status, Story, told
+from lambdas.shared.table import NEW, Absent, Below, Change, Is, Row, Table
 
 Via = Literal["door", "queue"]
 
@@ -165,6 +165,20 @@ class TableLedger:
             "about": entry.about,
         }
         self._table.put(row, when=NEW)
+
+    def settle(
+        self, event_id: str, agent: str, effect: str, *, happened: bool, at: datetime
+    ) -> bool:
+        """Record what an operator found out about an effect in doubt.
+
+        ``agent`` is the name its runs are kept under. ``False`` when the effect
+        is not in doubt; nothing is changed then.
+        """
+        status = Status.HAPPENED if happened else Status.NOT_HAPPENED
+        change = Change(set={"status": status, "finished_at": milliseconds(at)})
+        sk = f"{EFFECT}{agent}#{effect}"
+        in_doubt = Is("status", Status.STARTED)
+        return self._table.update(event_id, sk, change, when=in_doubt).done
 
     def once_an_hour(self, key: str, instant: datetime, limit: int) -> bool:
         """Count one more under ``key`` in this hour; ``False`` beyond ``limit``.

@@ -205,11 +205,9 @@ def test_effect_of_a_killed_worker_is_in_doubt_and_not_sent_again(
     assert rig.run.reason.category == "in_doubt"
 
 
-@pytest.mark.parametrize(
-    ("status", "sent"), [(Status.HAPPENED, 1), (Status.NOT_HAPPENED, 2)]
-)
+@pytest.mark.parametrize(("happened", "sent"), [(True, 1), (False, 2)])
 def test_what_an_operator_settled_is_respected(
-    make_rig: MakeRig, table: Table, status: Status, sent: int
+    make_rig: MakeRig, happened: bool, sent: int
 ) -> None:
     world, results = World(), []
     world.failures = [TimeoutError()]
@@ -219,15 +217,27 @@ def test_what_an_operator_settled_is_respected(
 
     rig = make_rig(agent)
     rig.deliver("m1")
-    row = dict(table.get(ISSUE.id, "effect#triage#comment") or {})
-    table.put({**row, "status": status})
     rig.clock.advance(3600)
+    settle = rig.ledger.settle
 
+    assert settle(ISSUE.id, "triage", "comment", happened=happened, at=rig.clock())
     assert rig.deliver("m2") is Verdict.SUCCEEDED
+
     assert len(world.sent) == sent
-    assert results == [
-        None if status is Status.HAPPENED else {"text": "hi", "number": 2}
-    ]
+    assert results == [None if happened else {"text": "hi", "number": 2}]
+
+
+def test_only_an_effect_in_doubt_can_be_settled(make_rig: MakeRig) -> None:
+    world = World()
+    rig = make_rig(lambda _, run: run.effect("comment", world.post, "hi"))
+    rig.deliver("m1")
+
+    for effect in ("comment", "no such effect"):
+        assert not rig.ledger.settle(
+            ISSUE.id, "triage", effect, happened=False, at=rig.clock()
+        )
+
+    assert [effect.status for effect in rig.story.effects] == [Status.DONE]
 
 
 def test_repeatable_effect_in_doubt_is_sent_again_under_the_same_id(
