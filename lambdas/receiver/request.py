@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from lambdas.shared.errors import Code, Rejected
+from lambdas.shared.fetch import Fetch, nothing
 from lambdas.shared.fleet import Source
 
 FORM = "application/x-www-form-urlencoded"
@@ -26,6 +27,7 @@ class Request:
 
     ``body`` is the raw bytes. Names of ``headers`` are in lower case; API
     Gateway joins the values of a repeated header by a comma. ``query`` is raw.
+    ``fetch`` is the way to what the sender publishes (certificates, keys).
     """
 
     source: Source
@@ -37,6 +39,7 @@ class Request:
     query: str = ""
     host: str = ""
     request_id: str = ""
+    fetch: Fetch = nothing
 
     def header(self, name: str) -> str:
         """Return a header's value, or an empty text."""
@@ -62,6 +65,11 @@ class Request:
         query = self.query or own_query
         return f"{base}?{query}" if query else base
 
+    @property
+    def is_query(self) -> bool:
+        """Whether the query is all that it says."""
+        return self.method == "GET" and not self.body and bool(self.query)
+
     @functools.cached_property
     def arguments(self) -> Mapping[str, str]:
         """The query's arguments, decoded; of a repeated one the first."""
@@ -72,11 +80,13 @@ class Request:
         """The body decoded: JSON values, or a form as a dict of texts and lists.
 
         A form's ``payload`` field that holds JSON (GitHub, Slack) is read
-        through.
+        through. A GET without a body has its query for a form.
 
         Raises:
             Rejected: malformed, for whatever reason.
         """
+        if self.is_query:
+            return {k: v[0] if len(v) == 1 else v for k, v in _fields(self.query).items()}
         if self.media_type != FORM:
             return _json(self.body)
         try:
@@ -108,7 +118,10 @@ def _fields(text: str) -> dict[str, list[str]]:
 
 
 def from_api_gateway(
-    event: Mapping[str, Any], source: Source, received_at: datetime
+    event: Mapping[str, Any],
+    source: Source,
+    received_at: datetime,
+    fetch: Fetch = nothing,
 ) -> Request:
     """Read an HTTP API's payload (version 2.0).
 
@@ -127,9 +140,11 @@ def from_api_gateway(
         body=_body(event, source.max_body_bytes),
         received_at=received_at,
         path=event.get("rawPath", ""),
-        query=event.get("rawQueryString", ""),
+        # A lone surrogate is no text that anything could be made of.
+        query=event.get("rawQueryString", "").encode("utf-8", "replace").decode(),
         host=context.get("domainName", ""),
         request_id=context.get("requestId", ""),
+        fetch=fetch,
     )
 
 
