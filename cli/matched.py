@@ -16,7 +16,8 @@ NAMESPACE, METRIC = "Bellhop", "SecretMatched"
 def count(target: Target, source: str, which: str, since: timedelta) -> int:
     """Return how many deliveries ``which`` secret has verified lately.
 
-    A deployed stack is asked through CloudWatch, which lags by a minute or
+    In real time, whatever the local clock says: metrics do not follow it. A
+    deployed stack is asked through CloudWatch, which lags by a minute or
     two; the local one, which has no metrics, through the receiver's log.
     """
     if target.is_local:
