@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lambdas.shared.clock import rfc3339
+from lambdas.shared.errors import RetryLater
 from lambdas.shared.event import Content, Event
 from lambdas.shared.fleet import Agent
 from lambdas.shared.ledger import Bodies, TableLedger
@@ -189,3 +190,33 @@ def envelope(event: Event = ISSUE, **detail: Any) -> dict[str, Any]:
 
 def utc(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+MakeRig = Callable[..., Rig]
+
+
+class Script:
+    """An agent that does what the next entry says: nothing, or raise."""
+
+    def __init__(self, *outcomes: BaseException | None) -> None:
+        self.outcomes = list(outcomes)
+        self.attempts: list[int] = []
+
+    def __call__(self, _: Event, run: Any) -> None:
+        self.attempts.append(run.attempt)
+        outcome = self.outcomes.pop(0) if self.outcomes else None
+        if outcome is not None:
+            raise outcome
+
+
+def fails_once(run: Any) -> None:
+    """Fail the first attempt, after whatever it did."""
+    if run.attempt == 1:
+        raise RetryLater("busy")
+
+
+def deliver_twice(rig: Rig) -> list[Verdict]:
+    """Deliver one message, and again when its back-off is over."""
+    first = rig.deliver("m1")
+    rig.clock.advance(10)
+    return [first, rig.deliver("m1", receive_count=2)]

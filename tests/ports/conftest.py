@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from moto import mock_aws
@@ -10,10 +11,12 @@ from moto import mock_aws
 from lambdas.shared.adapters import aws
 from lambdas.shared.adapters.dynamodb import DynamoTable
 from lambdas.shared.adapters.s3 import S3Bodies
+from lambdas.shared.event import Event
 from lambdas.shared.ledger import Bodies
 from lambdas.shared.table import Table
 from tests.fakes.ledger import FakeBodies, FakeTable
 from tests.fakes.moto_ledger import BUCKET, TABLE, make_bucket, make_table
+from tests.fakes.worker import MakeRig, Rig
 
 
 @pytest.fixture(params=["fake", "aws"])
@@ -39,3 +42,13 @@ def bodies(kind: str) -> Bodies:
     if kind == "fake":
         return FakeBodies()
     return S3Bodies(BUCKET)
+
+
+@pytest.fixture
+def make_rig(table: Table, bodies: Bodies) -> MakeRig:
+    """Return what makes a worker over the table under test."""
+
+    def make(agent: Callable[[Event, Any], Any], **options: Any) -> Rig:
+        return Rig(agent, table=table, bodies=bodies, **options)
+
+    return make

@@ -7,7 +7,6 @@ atomic under threads: races are shown on the local engine.)
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,35 +14,16 @@ import pytest
 
 from lambdas.shared.errors import GiveUp, RetryLater
 from lambdas.shared.event import Event
-from lambdas.shared.ledger import Bodies
 from lambdas.shared.story import State
 from lambdas.shared.table import Table
 from lambdas.worker.claim import Verdict
-from tests.fakes.worker import ISSUE, TRIAGE, Rig
-
-MakeRig = Callable[..., Rig]
-
-
-@pytest.fixture
-def make_rig(table: Table, bodies: Bodies) -> MakeRig:
-    def make(agent: Callable[[Event, Any], Any], **options: Any) -> Rig:
-        return Rig(agent, table=table, bodies=bodies, **options)
-
-    return make
-
-
-class Script:
-    """An agent that does what the next entry says: nothing, or raise."""
-
-    def __init__(self, *outcomes: BaseException | None) -> None:
-        self.outcomes = list(outcomes)
-        self.attempts: list[int] = []
-
-    def __call__(self, _: Event, run: Any) -> None:
-        self.attempts.append(run.attempt)
-        outcome = self.outcomes.pop(0) if self.outcomes else None
-        if outcome is not None:
-            raise outcome
+from tests.fakes.worker import (
+    ISSUE,
+    TRIAGE,
+    MakeRig,
+    Rig,
+    Script,
+)
 
 
 def test_first_delivery_runs_and_is_recorded(make_rig: MakeRig) -> None:
@@ -235,137 +215,6 @@ def test_duplicate_may_take_over_a_failed_run_that_is_due(make_rig: MakeRig) -> 
     assert script.attempts == [1, 2]
 
 
-def test_give_up_is_dead_at_once_and_bounces_until_sqs_moves_it(
-    make_rig: MakeRig,
-) -> None:
-    script = Script(GiveUp("locked", downstream="github"))
-    rig = make_rig(script)
-
-    first = rig.deliver("m1")
-    bounces = [rig.deliver("m1", receive_count=n) for n in range(2, 6)]
-
-    assert first is Verdict.DEAD
-    assert bounces == [Verdict.BOUNCED] * 4
-    assert rig.queue.hidden == [("receipt-m1", 0)] * 5
-    assert script.attempts == [1]
-    reason = rig.run.reason
-    assert reason is not None
-    assert (reason.category, reason.type) == ("gave_up", "GiveUp")
-    assert (reason.message, reason.downstream) == ("locked", "github")
-
-
-def test_last_receive_is_dead_with_its_reason(make_rig: MakeRig) -> None:
-    script = Script(*[ValueError("no")] * 5)
-    rig = make_rig(script)
-
-    verdicts = []
-    for n in range(1, 6):
-        verdicts.append(rig.deliver("m1", receive_count=n))
-        rig.clock.advance(1000)
-
-    assert verdicts == [Verdict.FAILED] * 4 + [Verdict.DEAD]
-    assert rig.run.state is State.DEAD
-    assert rig.run.reason is not None
-    assert rig.run.reason.type == "ValueError"
-
-
-def test_duplicate_of_a_dead_run_is_acknowledged(make_rig: MakeRig) -> None:
-    """Sent before the run died, it is no redrive: it must not run it again."""
-    script = Script(GiveUp("no"))
-    rig = make_rig(script)
-    sent_ms = rig.clock.ms
-    rig.clock.advance(5)
-    rig.deliver("m1")
-    rig.clock.advance(5)
-
-    assert rig.deliver("m2", sent_ms=sent_ms) is Verdict.ACKNOWLEDGED
-
-    assert script.attempts == [1]
-
-
-def test_redrive_runs_again_and_counts_on(make_rig: MakeRig) -> None:
-    script = Script(GiveUp("no"))
-    rig = make_rig(script)
-    rig.deliver("m1")
-    rig.clock.advance(3600)
-
-    assert rig.deliver("m2") is Verdict.SUCCEEDED
-
-    assert script.attempts == [1, 2]
-    assert rig.run.carrier == "m2"
-
-
-def test_redrive_pressed_twice_runs_once(make_rig: MakeRig) -> None:
-    script = Script(GiveUp("no"))
-    rig = make_rig(script)
-    rig.deliver("m1")
-    rig.clock.advance(3600)
-
-    verdicts = [rig.deliver("m2"), rig.deliver("m3")]
-
-    assert verdicts == [Verdict.SUCCEEDED, Verdict.ACKNOWLEDGED]
-    assert script.attempts == [1, 2]
-
-
-def test_redriven_run_that_fails_again_is_retried_by_the_redriven_message(
-    make_rig: MakeRig,
-) -> None:
-    script = Script(GiveUp("no"), RetryLater("busy"))
-    rig = make_rig(script)
-    rig.deliver("m1")
-    rig.clock.advance(3600)
-
-    first = rig.deliver("m2", receive_count=1)
-    rig.clock.advance(1)
-    second = rig.deliver("m2", receive_count=2, sent_ms=rig.clock.ms - 1000)
-
-    assert [first, second] == [Verdict.FAILED, Verdict.SUCCEEDED]
-    assert script.attempts == [1, 2, 3]
-
-
-@pytest.mark.parametrize("message_id", ["m1", "m2"], ids=["carrier", "other"])
-def test_replay_for_fresh_effects_runs_a_run_that_succeeded(
-    make_rig: MakeRig, message_id: str
-) -> None:
-    script = Script()
-    rig = make_rig(script)
-    rig.deliver("m1")
-
-    assert rig.deliver(message_id, generation=1) is Verdict.SUCCEEDED
-    assert rig.deliver("m3", generation=1) is Verdict.ACKNOWLEDGED
-
-    assert script.attempts == [1, 2]
-    assert rig.run.generation == 1
-
-
-def test_older_message_works_at_the_generation_of_the_row(make_rig: MakeRig) -> None:
-    """A redrive of the first dead letter must not undo the replay after it."""
-    script = Script(GiveUp("no"), GiveUp("still no"))
-    rig = make_rig(script)
-    rig.deliver("m1")
-    rig.clock.advance(60)
-    rig.deliver("m2", generation=1)
-    rig.clock.advance(60)
-
-    assert rig.deliver("m3", generation=0) is Verdict.SUCCEEDED
-    assert rig.deliver("m2", generation=1, receive_count=2) is Verdict.ACKNOWLEDGED
-
-    assert script.attempts == [1, 2, 3]
-    assert rig.run.generation == 1
-
-
-def test_renamed_agent_does_not_run_its_events_again(make_rig: MakeRig) -> None:
-    script = Script()
-    make_rig(script).deliver("m1")
-    renamed = replace(TRIAGE, name="sorter", was="triage")
-    rig = make_rig(script, spec=renamed)
-
-    assert rig.deliver("m2") is Verdict.ACKNOWLEDGED
-
-    assert script.attempts == [1]
-    assert rig.run.agent == "triage"
-
-
 def test_stale_worker_changes_nothing_and_acknowledges_nothing(
     make_rig: MakeRig,
 ) -> None:
@@ -489,42 +338,3 @@ def put_run(rig: Rig, state: State, **attributes: int) -> None:
             **attributes,
         }
     )
-
-
-def test_attention_is_indexed_while_a_run_needs_it(
-    make_rig: MakeRig, table: Table
-) -> None:
-    rig = make_rig(Script(RetryLater("busy"), GiveUp("no"), None))
-
-    def indexed() -> list[str]:
-        return [
-            state
-            for state in ("FAILED", "DEAD")
-            if list(table.index("by-state", state, 0, 2**53))
-        ]
-
-    seen = []
-    for message_id in ("m1", "m1", "m2"):
-        rig.deliver(message_id)
-        seen.append(indexed())
-        rig.clock.advance(60)
-
-    assert seen == [["FAILED"], ["DEAD"], []]
-
-
-def test_operator_may_read_the_reason_in_the_row(
-    make_rig: MakeRig, table: Table
-) -> None:
-    rig = make_rig(Script(GiveUp("locked", downstream="github")))
-    rig.deliver()
-
-    row = table.get(ISSUE.id, "run#triage")
-
-    assert row is not None
-    assert {k: row["reason"][k] for k in ("category", "type", "message")} == {
-        "category": "gave_up",
-        "type": "GiveUp",
-        "message": "locked",
-    }
-    assert len(row["reason"]["fingerprint"]) == 16
-    assert row["attention"] == "DEAD"
