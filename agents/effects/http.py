@@ -49,11 +49,19 @@ def post(
         method="POST",
         url=url,
         headers=sent,
-        body=json.dumps(document).encode(),
+        body=_encoded(document),
         token=value,
     )
     answer = outgoing.send(call).checked()
     return {"status": answer.status, "body": _kept(answer)}
+
+
+def _encoded(document: Any) -> bytes:
+    try:
+        return json.dumps(document).encode()
+    except (TypeError, ValueError) as error:
+        # Said as what it is, or the effect would be in doubt though never sent.
+        raise GiveUp(f"http.post: the document is not JSON: {error}") from error
 
 
 def _kept(answer: Answer) -> Any:

@@ -284,3 +284,12 @@ def test_one_clock_decides_how_long_to_wait(
     wait = outgoing.retry_after("Thu, 01 Jan 2026 00:01:00 GMT")
 
     assert wait == timedelta(minutes=1)
+
+
+def test_document_that_is_no_json_is_surely_not_sent(
+    world: World, run: Attempt
+) -> None:
+    with pytest.raises(GiveUp, match="not JSON"):
+        run.effect(http.post, ORDERS, {"sku": {1}})
+
+    assert world.shop.orders == []
