@@ -48,7 +48,9 @@ class Request:
     @property
     def media_type(self) -> str:
         """The ``Content-Type`` without parameters, in lower case."""
-        return self.header("content-type").partition(";")[0].strip().lower()
+        found = self.header("content-type").partition(";")[0].strip().lower()
+        # It is kept with the event: a word, and text that every store takes.
+        return found[:128].encode("utf-8", "replace").decode()
 
     @property
     def url(self) -> str:
@@ -86,7 +88,9 @@ class Request:
             Rejected: malformed, for whatever reason.
         """
         if self.is_query:
-            return {k: v[0] if len(v) == 1 else v for k, v in _fields(self.query).items()}
+            return {
+                k: v[0] if len(v) == 1 else v for k, v in _fields(self.query).items()
+            }
         if self.media_type != FORM:
             return _json(self.body)
         try:
