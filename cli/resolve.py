@@ -10,10 +10,8 @@ import typer
 from cli import ledger
 from cli.output import CliError, UsageError
 from cli.session import Session, verb
-from lambdas.shared.clock import milliseconds
 from lambdas.shared.ledger import Audit
-from lambdas.shared.story import EFFECT, State, Status, StepRecord, Story
-from lambdas.shared.table import Change, Is
+from lambdas.shared.story import State, Status, StepRecord, Story
 
 # Somebody may be sending the effect at this moment.
 _AT_WORK = frozenset({State.PROCESSING})
@@ -54,13 +52,9 @@ def resolve(
     _refuse_at_work(story, chosen)
     status = Status.HAPPENED if happened else Status.NOT_HAPPENED
     now = target.now()
-    outcome = target.table.update(
-        event_id,
-        f"{EFFECT}{chosen.agent}#{chosen.name}",
-        Change(set={"status": str(status), "finished_at": milliseconds(now)}),
-        when=Is("status", str(Status.STARTED)) & Is("generation", chosen.generation),
-    )
-    if not outcome.done:
+    if not target.ledger.settle(
+        event_id, chosen.agent, chosen.name, happened=happened, at=now
+    ):
         raise CliError(f"{effect} was settled by somebody else a moment ago")
     target.ledger.audit(
         Audit(

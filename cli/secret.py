@@ -212,7 +212,10 @@ def _walk(session: Session, source: str, until: str) -> None:
     if sender in names() and Signer(sender).makes_secret:
         session.out.say(f"  1. {sender} signs with the new one already.")
     else:
-        session.out.say(f"  1. Put the new secret in at {sender} now.")
+        session.out.say(
+            f"  1. Put the new secret in at {sender}, a minute from now: every"
+            " receiver has read it by then."
+        )
     place = _where(sender)
     if place:
         session.out.say(f"     {place}")

@@ -168,6 +168,7 @@ def _door(
         )
     target = session.target
     source = _source(session, name)
+    target.secret_id(name)  # says so if there is no such source
     sender = sender or (source.sender if source else name)
     address = f"{target.api_url.rstrip('/')}/webhooks/{name}"
     return _Door(

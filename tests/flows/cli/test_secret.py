@@ -153,7 +153,7 @@ def test_rotation_walks_through_what_is_left_to_do(stack: Stack) -> None:
     chosen = stack.run("secret", "rotate", "github", stdin="second\n", text=True)
     made = stack.run("secret", "rotate", "slack", stdin="second\n", text=True)
 
-    assert "Put the new secret in at github now" in chosen.out
+    assert "Put the new secret in at github, a minute from now" in chosen.out
     assert "slack signs with the new one already" in made.out
     assert "Signing Secret" in made.out
     assert "second" not in chosen.out + made.out
