@@ -1,4 +1,4 @@
-"""The demo is the first thing that people see: it must hold, and tell when it does not."""
+"""The demo is what people see first: it must hold, and say where it does not."""
 
 from __future__ import annotations
 
