@@ -272,7 +272,7 @@ def _signer(sender: str) -> Signer:
 
 def _window(door: _Door, signer: Signer) -> int:
     if signer.window_seconds is None:
-        raise UsageError(f"{door.sender} signs no time: nothing of it can be stale")
+        raise UsageError(f"{door.sender} knows no window: nothing of it can be stale")
     chosen = door.source.tolerance_seconds if door.source else None
     return max(signer.window_seconds, chosen or 0)
 

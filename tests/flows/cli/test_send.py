@@ -54,7 +54,7 @@ def test_unexpected_refusal_ends_with_1(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["github", "--stale"], "signs no time"),
+        (["github", "--stale"], "knows no window"),
         (["github", "no.such"], "there are: issue_comment.created"),
         (["nobody"], "no source 'nobody' in fleet.toml"),
         (["github", "--secret", "previous"], "no previous secret"),
