@@ -9,8 +9,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from local import up
 from local.demo import post
@@ -163,3 +166,44 @@ def test_process_killed_at_an_armed_call_is_followed_by_one_effect(
     assert stack.wire.exits(since)[fired["pid"]] == -signal.SIGKILL
     calls = [e for e in stack.effects() if (e["body"] or {}).get("event") == event_id]
     assert [(call["count"], call["requests"]) for call in calls] == [(1, 2)]
+
+
+def test_what_the_engine_reads_over_is_set_by_api(stack: LocalStack) -> None:
+    dynamodb = stack.client("dynamodb")
+
+    lives = dynamodb.describe_time_to_live(TableName=stack.ledger_table)
+    backups = dynamodb.describe_continuous_backups(TableName=stack.ledger_table)
+
+    assert lives["TimeToLiveDescription"]["AttributeName"] == "expires_at"
+    recovery = backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert recovery["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+@pytest.mark.parametrize("function", ["receiver", "relay", "worker:counter"])
+def test_functions_are_judged_by_their_roles(stack: LocalStack, function: str) -> None:
+    """Scan and Delete are nobody's: the engine must really refuse them."""
+    dynamodb = as_function(stack, function, "dynamodb")
+    key = {"pk": {"S": "github:none"}, "sk": {"S": "event"}}
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.scan(TableName=stack.ledger_table)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.delete_item(TableName=stack.ledger_table, Key=key)
+
+
+def as_function(stack: LocalStack, function: str, service: str) -> Any:
+    """A client with the rights of a function's role."""
+    configuration = stack.client("lambda").get_function_configuration(
+        FunctionName=stack.functions[function]
+    )
+    session = stack.client("sts").assume_role(
+        RoleArn=configuration["Role"], RoleSessionName="test"
+    )["Credentials"]
+    return boto3.client(  # type: ignore[call-overload]
+        service,
+        endpoint_url=stack.endpoint,
+        region_name=stack.region,
+        aws_access_key_id=session["AccessKeyId"],
+        aws_secret_access_key=session["SecretAccessKey"],
+        aws_session_token=session["SessionToken"],
+    )
