@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from lambdas.shared.errors import Misconfigured
 from local import up as lifecycle
 from local.home import ROOT, Home, LocalError
 from local.stack import check_point
@@ -26,7 +27,7 @@ def main() -> int:
         from local.demo.story import tell
 
         return tell(home)
-    except LocalError as error:
+    except (LocalError, Misconfigured) as error:
         print(f"bellhop: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -16,6 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from lambdas.shared import fleet as fleets
 from local import deploy, engine, keeper, synth
 from local.home import ROOT, Home, LocalError, is_alive, read_json, write_json
@@ -48,6 +50,10 @@ def up(
     held = _start_keeper(home, port, auth=auth)
     try:
         stack = _fill(home, held, fleet=fleet, auth=auth, say=say)
+    except (BotoCoreError, ClientError) as error:
+        words = f"the local engine failed: {error}\n{engine.tail(home)}"
+        end(held)
+        raise LocalError(words) from error
     except BaseException:
         end(held)
         raise

@@ -25,12 +25,14 @@ from local.stack import LocalStack, connect, wait_for
 _ENVIRONMENT = {"PATH", "HOME", "JSII_NODE", "CDK_VALIDATION", "TMPDIR"}
 
 
-def run(home: Home, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    home: Home, command: str, *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run ``python -m local`` as ``make`` does."""
     return subprocess.run(
         [sys.executable, "-m", "local", command, "--folder", home.folder, *options],
         cwd=ROOT,
-        env=environment(),
+        env={**environment(), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -147,6 +149,37 @@ def test_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert f"port {port} is taken" in refused.stderr
     assert refused.stderr.count("\n") == 1
+    assert left_behind(home, []) == []
+
+
+def test_engine_that_dies_is_told_with_the_end_of_its_log(tmp_path: Path) -> None:
+    home = Home(tmp_path / "local")
+
+    def die_before_deployment(said: str) -> None:
+        if said.startswith("deploying"):
+            os.kill(pids(home)[1], signal.SIGKILL)
+
+    with pytest.raises(LocalError, match=r"the local engine failed(.|\n)*Running on"):
+        up.up(home, fleet=FLEET, say=die_before_deployment)
+
+    assert left_behind(home, []) == []
+
+
+def test_broken_fleet_and_kill_point_are_told_before_anything_runs(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "local")
+    fleet = tmp_path / "fleet.toml"
+    fleet.write_text('[agents.a]\nrun = "nowhere"\n[sources.nobody]\n')
+
+    broken = run(home, "up", BELLHOP_FLEET=str(fleet))
+    pointless = run(home, "up", BELLHOP_KILL_AT="world.POST")
+
+    assert broken.returncode == pointless.returncode == 1
+    assert "agents.a.run" in broken.stderr
+    assert "sources.nobody" in broken.stderr
+    assert "want before|after" in pointless.stderr
+    assert "Traceback" not in broken.stderr + pointless.stderr
     assert left_behind(home, []) == []
 
 
