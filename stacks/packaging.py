@@ -32,6 +32,7 @@ BUILD = ROOT / ".build"
 SETS = {
     "core": ROOT / "lambdas/requirements/core.txt",
     "senders": ROOT / "lambdas/requirements/senders.txt",
+    "zones": ROOT / "lambdas/requirements/zones.txt",
     "agents": ROOT / "agents/requirements.txt",
 }
 
