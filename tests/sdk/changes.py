@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from tests.unit.receiver.door import Call
 
@@ -43,6 +45,22 @@ TO_BODIES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "one digit": lambda body: body.replace(b"0", b"1", 1),
 }
+
+
+def leaves(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield every value of a JSON body by its path, and the body with it changed."""
+    whole = json.loads(body)
+    places: list[tuple[str, Any, Any]] = [("", None, None)]
+    while places:
+        path, holder, key = places.pop()
+        value = whole if holder is None else holder[key]
+        if isinstance(value, dict | list):
+            keys = value if isinstance(value, dict) else range(len(value))
+            places += [(f"{path}.{each}", value, each) for each in keys]
+            continue
+        holder[key] = value + 1 if isinstance(value, int) else f"{value}x"
+        yield path.removeprefix("."), json.dumps(whole).encode()
+        holder[key] = value
 
 
 def with_body(call: Call, change: Callable[[bytes], bytes]) -> Call:
