@@ -46,7 +46,7 @@ class Category(StrEnum):
     IN_DOUBT = "in_doubt"
     #: Any other exception of the agent.
     ERROR = "error"
-    #: The agent tried to end the process: SystemExit, KeyboardInterrupt.
+    #: The process ended: the agent's SystemExit, or killed from outside.
     CRASH = "crash"
     #: The agent cannot be loaded, or a secret or a grant is missing.
     SETUP = "setup"
@@ -54,17 +54,26 @@ class Category(StrEnum):
     TOO_OLD = "too_old"
     #: The agent's own limit of runs per hour is used up.
     LIMIT = "limit"
+    #: Lambda ended the attempt at its time limit; told afterwards, from its log.
+    TIMEOUT = "timeout"
+    #: Nobody could write why: no attempt began, or none could be recorded.
+    UNTOLD = "untold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why a run is where it is; equal fingerprints are the same fault."""
+    """Why a run is where it is; equal fingerprints are the same fault.
+
+    ``category`` says how the run ended, ``fault`` whose fault it looks like
+    (:class:`lambdas.shared.blame.Blame`).
+    """
 
     category: str
     type: str
     message: str
     downstream: str | None = None
     fingerprint: str
+    fault: str | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the attribute ``reason``."""
@@ -74,6 +83,7 @@ class Reason:
             "message": self.message,
             "downstream": self.downstream,
             "fingerprint": self.fingerprint,
+            "fault": None if self.fault is None else str(self.fault),
         }
         return {name: value for name, value in row.items() if value is not None}
 
@@ -86,6 +96,7 @@ class Reason:
             message=row["message"],
             downstream=row.get("downstream"),
             fingerprint=row["fingerprint"],
+            fault=row.get("fault"),
         )
 
 
@@ -94,7 +105,9 @@ class RunRecord:
     """One agent's processing of one event. Times are epoch milliseconds.
 
     ``due_at`` is when anyone may claim it: the end of the lease while
-    PROCESSING, the retry time while FAILED.
+    PROCESSING, the retry time while FAILED. ``sent_at`` is when its carrier was
+    sent: a dead letter lives 14 days from then. ``invocation`` is the request id
+    of Lambda's under which it last ran.
     """
 
     agent: str
@@ -106,6 +119,9 @@ class RunRecord:
     started_at: int | None = None
     finished_at: int | None = None
     reason: Reason | None = None
+    sent_at: int | None = None
+    invocation: str | None = None
+    effects_generation: int | None = None
 
     @classmethod
     def from_row(cls, row: Row) -> RunRecord:
@@ -121,6 +137,9 @@ class RunRecord:
             started_at=row.get("started_at"),
             finished_at=row.get("finished_at"),
             reason=None if reason is None else Reason.from_row(reason),
+            sent_at=row.get("sent_at"),
+            invocation=row.get("invocation"),
+            effects_generation=row.get("effects_generation"),
         )
 
 

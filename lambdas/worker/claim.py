@@ -56,6 +56,14 @@ class Claim:
     generation: int
     attempt: int
     lease_ends_ms: int
+    #: What operation ids are made of; that of the run unless a replay keeps it.
+    effects_generation: int | None = None
+
+    @property
+    def effects(self) -> int:
+        """The generation of this run's effects."""
+        kept = self.effects_generation
+        return self.generation if kept is None else kept
 
 
 class StaleClaim(Exception):
@@ -67,7 +75,9 @@ def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
 
     The letters are those of the rule: (a) there is no row; (b) what it waited
     for has passed; (c) it waits, and this is its carrier; (d) it is dead, and
-    this message was sent later: a redrive; (e) a replay asks for fresh effects.
+    this message was sent later: a redrive; (e) a replay runs it again. One that
+    keeps the effects waits for a lease that lasts: two workers at one effect
+    would find each other's mark in doubt.
     """
     open_states = (State.PROCESSING, State.FAILED, State.SUSPENDED)
     due = OneOf("state", open_states) & Below("due_at", now_ms)
@@ -82,16 +92,19 @@ def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
     # A message older than the last replay must not lower the run's generation: its
     # claim is refused here, and made again at the generation of the row.
     not_older = Below("generation", generation + 1)
-    return (
-        NEW | (not_older & (due | carried | redriven)) | Below("generation", generation)
-    )
+    again: Condition = Below("generation", generation)
+    if delivery.keeps_effects:
+        at_rest = tuple(state for state in State if state is not State.PROCESSING)
+        again = again & (OneOf("state", at_rest) | Below("due_at", now_ms))
+    return NEW | (not_older & (due | carried | redriven)) | again
 
 
-def refused(row: Row, message_id: str) -> Verdict:
+def refused(row: Row, delivery: Delivery) -> Verdict:
     """Return what a message does that may not claim the run in ``row``."""
-    is_carrier = row["carrier"] == message_id
+    is_carrier = row["carrier"] == delivery.message_id
+    is_again = row.get("generation", 0) < delivery.generation
     match row["state"]:
-        case State.PROCESSING if is_carrier:
+        case State.PROCESSING if is_carrier or is_again:
             return Verdict.WAITING
         case State.DEAD if is_carrier:
             return Verdict.BOUNCED

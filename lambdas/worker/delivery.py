@@ -22,7 +22,8 @@ class Delivery:
     """One receive of one message. ``sent_ms`` and the like are SQS's own times.
 
     ``expires_at`` is the event's, in epoch seconds. ``agent`` is the name runs
-    are kept under.
+    are kept under. ``effects_generation`` is the one that operation ids are made
+    of: that of the run, unless a replay keeps the effects that were made.
     """
 
     event_id: str
@@ -35,6 +36,13 @@ class Delivery:
     expires_at: int
     received_at: datetime
     generation: int = 0
+    effects_generation: int | None = None
+
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether this is a replay that runs again and keeps what was done."""
+        kept = self.effects_generation
+        return kept is not None and kept < self.generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +90,15 @@ class Message:
         Raises:
             NotOurs: its detail is not the relay's.
         """
-        detail = self.envelope["detail"]
         try:
+            detail = self.envelope["detail"]
             return self.carrying(
                 agent,
                 event_id=_text(detail["event_id"]),
                 expires_at=int(detail["expires_at"]),
                 received_at=_instant(detail["received_at"]),
                 generation=int(detail.get("generation", 0)),
+                effects_generation=_whole(detail.get("effects_generation")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NotOurs(f"not a detail of the relay: {error!r}") from error
@@ -102,6 +111,7 @@ class Message:
         expires_at: int,
         received_at: datetime,
         generation: int = 0,
+        effects_generation: int | None = None,
     ) -> Delivery:
         """Return this message as the delivery of that event."""
         return Delivery(
@@ -115,11 +125,13 @@ class Message:
             expires_at=expires_at,
             received_at=received_at,
             generation=generation,
+            effects_generation=effects_generation,
         )
 
     def aws_event(self, now: datetime) -> Event:
         """Return the event that AWS told directly; its body is the envelope.
 
+        An envelope without detail is an event all the same: its kind tells it.
         One that an effect put (``agents.effects.bus``) has its operation id as
         its id, so that one put twice is one event.
 
@@ -145,7 +157,7 @@ class Message:
             raise NotOurs(f"not an AWS event: {error!r}") from error
 
     def _told_id(self, source: str) -> str:
-        detail = self.envelope["detail"]
+        detail = self.envelope.get("detail")
         ours = detail.get("bellhop") if isinstance(detail, dict) else None
         # Only AWS may use its sources, and its details hold no word of ours.
         if source.startswith("aws.") or not isinstance(ours, dict):
@@ -158,10 +170,14 @@ def _envelope(body: str) -> Mapping[str, Any]:
         envelope = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise NotOurs("not JSON") from error
-    wanted = ("source", "detail-type", "detail")
+    wanted = ("source", "detail-type")
     if not isinstance(envelope, dict) or any(name not in envelope for name in wanted):
         raise NotOurs("not an EventBridge event")
     return envelope
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _text(value: Any) -> str:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 
+from lambdas.shared import hosts
+from lambdas.shared.blame import fault
 from lambdas.shared.clock import milliseconds
 from lambdas.shared.errors import (
     GiveUp,
@@ -15,7 +17,7 @@ from lambdas.shared.errors import (
     RetryLater,
     Unavailable,
 )
-from lambdas.shared.fingerprint import fingerprint
+from lambdas.shared.fingerprint import fingerprint, qualified
 from lambdas.shared.fleet import Agent
 from lambdas.shared.story import Category, Reason, State
 from lambdas.worker.delivery import Delivery
@@ -90,13 +92,14 @@ def reason_of(error: BaseException) -> Reason:
     """Return the reason that the ledger keeps for ``error``."""
     message = _message(error)
     category = next(c for kind, c in _CATEGORIES if isinstance(error, kind))
-    downstream = getattr(error, "downstream", None)
+    downstream = hosts.downstream(error, message)
     return Reason(
         category=category,
         type=type(error).__name__,
         message=message,
-        downstream=downstream if isinstance(downstream, str) else None,
+        downstream=downstream,
         fingerprint=fingerprint(error, message),
+        fault=fault(category, qualified(type(error)), message, downstream),
     )
 
 

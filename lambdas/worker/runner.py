@@ -101,6 +101,7 @@ class Runner:
             clock=self._ports.clock,
             visibility_seconds=self._agent.visibility_seconds,
             judge=lambda error: self._judge(error, delivery),
+            invocation=getattr(time, "aws_request_id", None),
         )
         guarded = idempotent_function(
             lambda *, delivery: self._attempt(delivery, row),

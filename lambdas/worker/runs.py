@@ -81,8 +81,13 @@ class RunRow(BasePersistenceLayer):
         clock: Clock,
         visibility_seconds: int,
         judge: Callable[[BaseException], Ending],
+        invocation: str | None = None,
     ) -> None:
-        """``judge`` says how an attempt ends that raised; ``token`` is new."""
+        """``judge`` says how an attempt ends that raised; ``token`` is new.
+
+        ``invocation`` is written down, so that Lambda's log can be asked what
+        became of an attempt that wrote nothing.
+        """
         super().__init__()  # type: ignore[no-untyped-call]
         self._table = table
         self._delivery = delivery
@@ -90,6 +95,7 @@ class RunRow(BasePersistenceLayer):
         self._clock = clock
         self._visibility_ms = visibility_seconds * 1000
         self._judge = judge
+        self._invocation = invocation
         self.claim: Claim | None = None
         self.verdict: Verdict | None = None
         self.ending: Ending | None = None
@@ -118,7 +124,7 @@ class RunRow(BasePersistenceLayer):
         if outcome.done or outcome.row.get("claim_token") == self._token:
             self.claim = self._claimed(outcome.row)
             return
-        self.verdict = refused(outcome.row, self._delivery.message_id)
+        self.verdict = refused(outcome.row, self._delivery)
         if self.verdict is Verdict.WAITING:
             self.due_ms = outcome.row["due_at"]
         self._nothing_to_run()
@@ -141,6 +147,13 @@ class RunRow(BasePersistenceLayer):
 
     def _claim(self, generation: int, now_ms: int, lease_ends_ms: int) -> Outcome:
         delivery = self._delivery
+        known: dict[str, Any] = {"invocation": self._invocation}
+        gone = ["reason", "finished_at", "attention"]
+        if generation == delivery.generation:
+            # Of a claim at another generation the row itself knows.
+            kept = delivery.effects_generation if delivery.keeps_effects else None
+            known["effects_generation"] = kept
+        gone += [name for name, value in known.items() if value is None]
         change = Change(
             set={
                 "state": State.PROCESSING,
@@ -148,11 +161,13 @@ class RunRow(BasePersistenceLayer):
                 "claim_token": self._token,
                 "due_at": lease_ends_ms,
                 "generation": generation,
+                "sent_at": delivery.sent_ms,
                 "started_at": now_ms,
                 "expires_at": delivery.expires_at,
+                **{name: v for name, v in known.items() if v is not None},
             },
             add={"attempt": 1},
-            remove=("reason", "finished_at", "attention"),
+            remove=gone,
         )
         return self._update(change, may_claim(delivery, generation, now_ms))
 
@@ -165,6 +180,7 @@ class RunRow(BasePersistenceLayer):
             generation=row["generation"],
             attempt=row["attempt"],
             lease_ends_ms=row["due_at"],
+            effects_generation=row.get("effects_generation"),
         )
 
     def _end(self, ending: Ending) -> None:

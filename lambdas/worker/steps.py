@@ -116,13 +116,18 @@ class Steps:
                 return self._stored(name, row)
         attributes, value = self._kept(f"step {name!r}", call())
         finished_ms = self._alive()
+        generation = self._claim.generation
         change = self._change(
-            Status.DONE, started_at=now_ms, finished_at=finished_ms, **attributes
+            Status.DONE,
+            generation,
+            started_at=now_ms,
+            finished_at=finished_ms,
+            **attributes,
         )
-        outcome = self._update(sk, change, NEW | self._earlier)
+        outcome = self._update(sk, change, NEW | Below("generation", generation))
         if outcome.done:
             return value
-        self._not_overtaken(outcome.row)
+        self._not_overtaken(outcome.row, generation)
         return self._stored(name, outcome.row)
 
     def effect(self, call: Call) -> Any:
@@ -134,7 +139,7 @@ class Steps:
         outcome = self._mark(sk, operation)
         if outcome.done or self._is_ours(outcome.row):
             return self._send(sk, call, operation, is_fresh=True)
-        self._not_overtaken(outcome.row)
+        self._not_overtaken(outcome.row, self._claim.effects)
         match outcome.row["status"]:
             case Status.DONE:
                 return self._stored(call.name, outcome.row)
@@ -146,12 +151,14 @@ class Steps:
     def _mark(self, sk: str, operation: str) -> Outcome:
         change = self._change(
             Status.STARTED,
+            self._claim.effects,
             operation_id=operation,
             claim_token=self._claim.token,
             started_at=milliseconds(self._clock()),
         )
-        free = Is("generation", self._claim.generation) & OneOf("status", _FREE)
-        return self._update(sk, change, NEW | self._earlier | free)
+        free = Is("generation", self._claim.effects) & OneOf("status", _FREE)
+        earlier = Below("generation", self._claim.effects)
+        return self._update(sk, change, NEW | earlier | free)
 
     def _settle(self, sk: str, call: Call, operation: str, row: Row) -> Any:
         """Decide about an effect that an earlier attempt left in doubt."""
@@ -242,12 +249,8 @@ class Steps:
             raise StaleClaim("the lease of this attempt is over")
         return now_ms
 
-    @property
-    def _earlier(self) -> Condition:
-        return Below("generation", self._claim.generation)
-
-    def _not_overtaken(self, row: Row) -> None:
-        if row["generation"] > self._claim.generation:
+    def _not_overtaken(self, row: Row, generation: int) -> None:
+        if row["generation"] > generation:
             raise StaleClaim("a replay has begun this run afresh")
 
     def _is_ours(self, row: Row) -> bool:
@@ -258,7 +261,7 @@ class Steps:
 
     def _operation(self, name: str) -> str:
         claim = self._claim
-        return operation_id(claim.event_id, claim.agent, name, claim.generation)
+        return operation_id(claim.event_id, claim.agent, name, claim.effects)
 
     def _in_doubt(self, name: str, why: str) -> InDoubt:
         event, effect = shlex.quote(self._claim.event_id), shlex.quote(name)
@@ -268,11 +271,11 @@ class Steps:
             effect=name,
         )
 
-    def _change(self, status: Status, **attributes: Any) -> Change:
+    def _change(self, status: Status, generation: int, **attributes: Any) -> Change:
         """Return the change to a whole row, nothing left of an earlier generation."""
         fresh = {
             "status": status,
-            "generation": self._claim.generation,
+            "generation": generation,
             "expires_at": self._claim.expires_at,
             **attributes,
         }
