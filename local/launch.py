@@ -1,10 +1,11 @@
 """Starts the engine, in the engine's own environment, with a record of its traffic.
 
 Runs as a file, not as a module of this package: the engine's environment holds
-neither our dependencies nor our folder (``python -P`` keeps that so). Two things
-are added from outside and nothing of the engine's behaviour changes: calls that
-carry our hook's headers are noted with the status they were answered with, and
-the exit codes of function processes are noted, which the engine throws away.
+neither our dependencies nor our folder (``python -P`` keeps that so). Three things
+are added from outside: calls that carry our hook's headers are noted with the
+status they were answered with; the exit codes of function processes are noted,
+which the engine throws away; and AWS's own events can be played, which nobody
+but AWS may put on a bus.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from typing import Any
 
 # Taken off again at once: the engine must not find our modules by their names.
 sys.path.insert(0, str(Path(__file__).parent))
-from wire import CALL_HEADER, CALLER_HEADER, append  # type: ignore[import-not-found]
+from wire import (  # type: ignore[import-not-found]
+    CALL_HEADER,
+    CALLER_HEADER,
+    PLAYED_BY_AWS,
+    append,
+)
 
 sys.path.pop(0)
 
@@ -73,16 +79,29 @@ def note_exits(lambda_runtime: Any, wire: Path) -> None:
     lambda_runtime._collect = collected
 
 
+def let_aws_be_played(eventbridge: Any) -> None:
+    """Take an entry of a source ``aws.*`` if it is marked; else it stays refused."""
+    put_events = eventbridge._put_events
+
+    def put(data: Message, allow_aws_source: bool = False) -> Any:
+        marks = {entry.get("TraceHeader") for entry in data.get("Entries", [])}
+        return put_events(data, allow_aws_source or marks == {PLAYED_BY_AWS})
+
+    eventbridge._put_events = put
+
+
 def main() -> None:
     """Serve until the signal; die with the keeper, however that ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     import ministack.app  # type: ignore[import-not-found]
     from ministack.core import lambda_runtime  # type: ignore[import-not-found]
+    from ministack.services import eventbridge  # type: ignore[import-not-found]
 
     wire = Path(os.environ["BELLHOP_WIRE_FILE"])
     ministack.app.app = recorded(ministack.app.app, wire)
     note_exits(lambda_runtime, wire)
+    let_aws_be_played(eventbridge)
     ministack.app.main()
 
 

@@ -19,6 +19,8 @@ from typing import Any
 # Every call of a function carries these, put on by local/hooks.
 CALL_HEADER = "x-bellhop-call"
 CALLER_HEADER = "x-bellhop-caller"
+# An entry for the bus that carries this as its trace header is taken for AWS's own.
+PLAYED_BY_AWS = "played-by-aws"
 
 
 def append(wire: Path, /, **fields: Any) -> None:

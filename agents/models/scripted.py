@@ -6,18 +6,29 @@ import re
 
 from agents.models import Prompt
 
-# The first line whose words occur decides; the last one always does.
+# Of the answers that the instruction asks for, the first whose words occur in the
+# text is given; an empty pattern stands for "otherwise".
 _SCRIPT = (
     (r"crash|error|fail|broken|exception|traceback|bug|regression", "bug"),
     (r"feature|would be nice|please add|support for|request|proposal", "feature"),
     (r"", "question"),
+    (r"fail|critical|outofmemory|unauthori[sz]ed|trojan|threshold|outage", "urgent"),
+    (r"", "soon"),
 )
 
 
 class ScriptedModel:
-    """Tells bugs, features and questions apart, always the same way."""
+    """Sorts a text into one of the words that it is asked for, always the same way."""
 
     def answer(self, prompt: Prompt) -> str:
-        """Return the label of the first line that matches."""
+        """Return the answer of the first line that matches, or nothing."""
+        asked = set(re.findall(r"\w+", prompt.instruction.lower()))
         text = prompt.untrusted
-        return next(a for words, a in _SCRIPT if re.search(words, text, re.IGNORECASE))
+        return next(
+            (
+                answer
+                for words, answer in _SCRIPT
+                if answer in asked and re.search(words, text, re.IGNORECASE)
+            ),
+            "",
+        )

@@ -92,6 +92,31 @@ def test_event_that_aws_told_is_not_run_if_it_cannot_be_written_down() -> None:
     assert ran == []
 
 
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {**AWS_EVENT, "detail": {}},
+        {**AWS_EVENT, "detail": None},
+        {key: value for key, value in AWS_EVENT.items() if key != "detail"},
+    ],
+    ids=["empty", "null", "absent"],
+)
+def test_event_that_aws_told_without_detail_is_an_event(envelope: Any) -> None:
+    seen: list[Event] = []
+    rig = Rig(lambda event, _: seen.append(event))
+
+    assert rig.take(record(envelope)) is Verdict.SUCCEEDED
+
+    assert [event.payload for event in seen] == [envelope]
+
+
+def test_message_of_the_relay_without_detail_carries_nothing() -> None:
+    message = {k: v for k, v in envelope().items() if k != "detail"}
+
+    with pytest.raises(NotOurs):
+        Message.from_record(record(message)).delivery("triage")
+
+
 def without(name: str) -> dict[str, Any]:
     whole = envelope()
     del whole["detail"][name]
