@@ -29,6 +29,8 @@ Keeper = subprocess.Popen[bytes]
 _KEEPER = "local.keeper"
 _KEEPER_SECONDS = 10
 
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource's type
+
 
 def up(
     home: Home,
@@ -158,7 +160,13 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
     for deviation in deployed.deviations:
         say(f"  not as in AWS: {deviation}")
     loaded = fleets.load(fleet)
-    secret_ids = {name: s.secret_name for name, s in loaded.sources.items()}
+    made = {secret["Name"] for _, secret in deployed.of_type(_SECRET)}
+    # A sender that proves itself with a public key it publishes has no secret.
+    secret_ids = {
+        name: source.secret_name
+        for name, source in loaded.sources.items()
+        if source.secret_name in made
+    }
     _set_secrets(client, secret_ids.values())
     _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
     told = _told(home, kept, deployed, loaded, secret_ids)

@@ -90,7 +90,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     fleet.write_text(captured.fleet(doorways.found.values()), encoding="utf-8")
     with up.running(Home(folder / "local"), fleet=fleet) as stack:
         secrets = stack.client("secretsmanager")
-        for doorway in doorways.found.values():
+        # A sender that publishes its key has no secret of ours.
+        guarded = (d for d in doorways.found.values() if d.name in stack.secrets)
+        for doorway in guarded:
             secrets.put_secret_value(
                 SecretId=stack.secrets[doorway.name], SecretString=doorway.secret
             )
