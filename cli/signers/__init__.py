@@ -4,10 +4,14 @@ One module per sender, named as the sender with ``_`` for ``-``::
 
     sign(draft) -> Delivery     required
     SIGNS_TIME_SECONDS = 300    the window, where the signature covers a time
+    FUTURE_SECONDS = 60         the window's other side, where that is another
     COVERS_BODY = False         where the body may change and nobody would notice
     USUAL_EVENT = "..."         the sample to send when none is named
     SECRET_IS_MADE_BY_SENDER = True    where it cannot be chosen by you
     new_key(), public(key)      where it signs with a private key, the secret here
+    HAS_SECRET = False          where the source is given no part of it, and
+    serves(key, at, options)    what the sender publishes instead, by address
+    OPTIONS = {...}             what the source's table must say, as an example
 
 A new sender is one such module and a folder of samples; nothing else changes.
 Nothing here may be imported by the receiver, nor import it: what both have in
@@ -58,6 +62,11 @@ class Signer:
         return getattr(self._module, "SIGNS_TIME_SECONDS", None)
 
     @property
+    def future_seconds(self) -> int | None:
+        """How far ahead a signed time may be."""
+        return getattr(self._module, "FUTURE_SECONDS", self.window_seconds)
+
+    @property
     def covers_body(self) -> bool:
         """Whether a changed body breaks the signature."""
         return getattr(self._module, "COVERS_BODY", True)
@@ -86,6 +95,23 @@ class Signer:
     def usual_event(self) -> str:
         """The sample to send when none is named: chosen, or the first by name."""
         return getattr(self._module, "USUAL_EVENT", samples.events(self.sender)[0])
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether the source holds anything; else keys are fetched."""
+        return getattr(self._module, "HAS_SECRET", True)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What the source's table must say, as an example."""
+        return getattr(self._module, "OPTIONS", {})
+
+    def serves(
+        self, key: str, at: datetime, options: Mapping[str, Any]
+    ) -> Mapping[str, bytes]:
+        """Return what the sender publishes of its ``key``, by address."""
+        serves = getattr(self._module, "serves", None)
+        return serves(key, at, options) if serves else {}
 
     def sign(self, draft: Draft) -> Delivery:
         """Return ``draft`` as the sender would put it on the wire."""
@@ -135,7 +161,8 @@ def compose(
     if not tampered:
         return signer.sign(draft)
     if not signer.covers_body:
-        return signer.sign(replace(draft, secret=_another(secret)))
+        other = signer.new_key() if signer.has_key_pair else _another(secret)
+        return signer.sign(replace(draft, secret=other))
     signed = signer.sign(draft)
     return replace(signed, body=_with_one_byte_changed(signed.body))
 

@@ -7,6 +7,10 @@ here, and only when such a sender signs.
 
 from __future__ import annotations
 
+import base64
+import functools
+import hashlib
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ def pem(key: PrivateKeyTypes) -> str:
     ).decode()
 
 
+@functools.lru_cache(64)  # an RSA key is checked as it is read, for 50 ms
 def read(text: str) -> Any:
     """Read a private key back, whatever its kind.
 
@@ -31,3 +36,56 @@ def read(text: str) -> Any:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     return load_pem_private_key(text.encode(), password=None)
+
+
+def new_rsa() -> str:
+    """Make a private RSA key of 2048 bits."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    return pem(rsa.generate_private_key(public_exponent=65537, key_size=2048))
+
+
+def rsa_signature(text: str, signed: bytes, *, sha1: bool = False) -> str:
+    """Sign with PKCS #1 v1.5 over SHA-256, or SHA-1 where a sender still does."""
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding
+
+    digest = hashes.SHA1() if sha1 else hashes.SHA256()  # noqa: S303 - as SNS does
+    signature: bytes = read(text).sign(signed, padding.PKCS1v15(), digest)
+    return base64.b64encode(signature).decode()
+
+
+def certificate(text: str, owner: str, at: datetime, days: int = 30) -> bytes:
+    """Return a certificate of ``owner`` over an RSA key, good around ``at``."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    key = read(text)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, owner)])
+    made: bytes = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(at - timedelta(days=days))
+        .not_valid_after(at + timedelta(days=days))
+        .sign(key, hashes.SHA256())
+        .public_bytes(_encoding("PEM"))
+    )
+    return made
+
+
+def name_of(text: str, letters: int) -> str:
+    """Return hex letters that go with a key, for the names of files and keys."""
+    from cryptography.hazmat.primitives.serialization import PublicFormat
+
+    public = read(text).public_key()
+    der = public.public_bytes(_encoding("DER"), PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(der).hexdigest()[:letters]
+
+
+def _encoding(name: str) -> Any:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return getattr(Encoding, name)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lambdas.receiver.intake import Intake
 from lambdas.shared import clock, fleet
-from lambdas.shared.adapters import dynamodb
+from lambdas.shared.adapters import dynamodb, https
 from lambdas.shared.adapters.secretsmanager import SecretsManager
+from lambdas.shared.fetch import Fetcher
 from lambdas.shared.observe import logger
 from lambdas.shared.secrets import Secrets
 from lambdas.shared.settings import ReceiverSettings
@@ -27,6 +28,7 @@ def _intake() -> Intake:
         ledger=dynamodb.ledger(settings, ledger_days=deployed.ledger_days),
         secrets=Secrets(SecretsManager(), clock.now),
         clock=clock.now,
+        fetch=Fetcher(https.get, clock.now),
     )
 
 

@@ -16,6 +16,7 @@ from lambdas.receiver.senders import Sender
 from lambdas.shared.clock import Clock
 from lambdas.shared.errors import Code, Misconfigured, Rejected, Unavailable
 from lambdas.shared.event import Event
+from lambdas.shared.fetch import Fetch, nothing
 from lambdas.shared.fleet import Fleet, Source
 from lambdas.shared.observe import count, logger, measure
 from lambdas.shared.secrets import Secrets
@@ -55,6 +56,7 @@ class Intake:
     ledger: Ledger
     secrets: Secrets
     clock: Clock
+    fetch: Fetch = nothing
     _senders: dict[str, Sender] = field(default_factory=dict, init=False, repr=False)
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +99,7 @@ class Intake:
         if source is None:
             raise Rejected(Code.UNKNOWN_SOURCE, f"no source {name[:64]!r}")
         _check_address(source, event["requestContext"]["http"].get("sourceIp", ""))
-        request = from_api_gateway(event, source, self.clock())
+        request = from_api_gateway(event, source, self.clock(), self.fetch)
         sender = self._sender(source)
         greeting = self._prove(sender, request)
         if greeting is not None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lambdas.receiver.places import Place, fact, find, instant, text, walk
-from lambdas.receiver.request import Answer, Request
+from lambdas.receiver.places import Header, Place, fact, find, instant, text, walk
+from lambdas.receiver.request import FORM, Answer, Request
 from lambdas.shared.errors import BellhopError, Code, Misconfigured, Rejected
 from lambdas.shared.event import Content, Event, Fact, event_id
 from lambdas.shared.observe import count, logger
@@ -44,7 +44,12 @@ class Part:
 
     @property
     def content(self) -> Content:
-        """The raw body; of several events each one's own values, as JSON."""
+        """The raw body; of several events each one's own values, as JSON.
+
+        A GET has none: there it is the query.
+        """
+        if self.request.is_query:
+            return Content(self.request.query.encode(), FORM)
         if self.alone:
             return Content(self.request.body, self.request.media_type)
         body = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
@@ -60,6 +65,14 @@ def read(sender: Sender, request: Request) -> list[Event] | Answer:
     Raises:
         Rejected: the request holds no event that can be read.
     """
+    try:
+        return _read(sender, request)
+    except RecursionError as error:
+        # Deep enough to be decoded, too deep to be written again.
+        raise Rejected(Code.MALFORMED, "the body is nested too deeply") from error
+
+
+def _read(sender: Sender, request: Request) -> list[Event] | Answer:
     data = _decoded(sender, request)
     if sender.reply is not None:
         answer = sender.reply(request)
@@ -146,7 +159,7 @@ def _delivery_id(sender: Sender, part: Part) -> str:
 
 def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
     wanted = [(n, _try(place, part)) for n, place in sender.facts.items()]
-    wanted += [(path, walk(part.data, path)) for path in part.request.source.facts]
+    wanted += [_own_fact(part, place) for place in part.request.source.facts]
     facts: dict[str, Fact] = {}
     dropped: list[str] = []
     size = len("{}")
@@ -166,6 +179,14 @@ def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
             dropped=dropped,
         )
     return facts
+
+
+def _own_fact(part: Part, place: str) -> tuple[str, Any]:
+    """Return a fact of the source's own list: ``header:NAME`` or a JSON path."""
+    if place.startswith("header:"):
+        name = place.removeprefix("header:").lower()
+        return name, _try(Header(name), part)
+    return place, walk(part.data, place)
 
 
 def _try(place: Place | None, part: Part) -> Any:

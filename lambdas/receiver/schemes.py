@@ -115,12 +115,15 @@ def keys(secrets: Sequence[str], key: Key) -> Iterator[tuple[int, bytes]]:
 # --- When it was signed.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time:
-    """The signed time: a place, or a ``field`` of the signature's own header."""
+    """The signed time: a place, or a ``field`` of the signature's own header.
+
+    Without ``tolerance_seconds`` any will do, unless the source names a window.
+    """
 
     place: Place | None = None
     field: str = ""
     unit: Unit | None = "s"
-    tolerance_seconds: int = MINUTES_5
+    tolerance_seconds: int | None = MINUTES_5
 
     def check(self, sent: str, request: Request, now: datetime) -> None:
         """Refuse what lies outside the window, which is closed on both sides.
@@ -128,11 +131,13 @@ class Time:
         Raises:
             Rejected: stale.
         """
+        seconds = request.source.tolerance_seconds or self.tolerance_seconds
+        if seconds is None:
+            return
+        window = timedelta(seconds=seconds)
         signed_at = instant(sent, self.unit)
         if signed_at is None:
             raise Rejected(Code.BAD_SIGNATURE, "the signed time is not a time")
-        own = request.source.tolerance_seconds
-        window = timedelta(seconds=self.tolerance_seconds if own is None else own)
         # Whole seconds, as senders count: exactly 300 s old is still valid.
         age = abs(now.replace(microsecond=0) - signed_at.replace(microsecond=0))
         if age > window:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from lambdas.shared.errors import Misconfigured
 
@@ -38,7 +39,8 @@ class SenderTraits:
     event is lost. ``needs_public_url``: it signs the URL it calls. ``signs_id``:
     the delivery id is signed. ``needs`` is the dependency set (``core`` or
     ``senders``). ``options`` are the further keys of its source, with what they
-    mean. For the generic sender the source's own keys decide about the id.
+    mean, ``required`` those that it must have. For the generic sender the
+    source's own keys decide about the id.
     """
 
     name: str
@@ -50,6 +52,7 @@ class SenderTraits:
     retries: bool
     needs: str
     options: Mapping[str, str]
+    required: Mapping[str, Literal["text", "texts"]]
 
 
 def names() -> tuple[str, ...]:
@@ -83,6 +86,7 @@ def traits(name: str) -> SenderTraits:
         retries=record.retries,
         needs=record.needs,
         options=record.options,
+        required=record.required,
     )
 
 

@@ -115,7 +115,8 @@ class Sender:
     a key is fetched instead. ``needs`` names the dependency set
     that the proof wants. ``signs_url`` and ``signs_id`` say whether the URL
     and the delivery id are covered. ``options`` are the keys that
-    ``[sources.NAME]`` may hold for this sender alone, with what they mean.
+    ``[sources.NAME]`` may hold for this sender alone, with what they mean;
+    ``required`` are those it must hold, with their form.
     """
 
     proof: Proof
@@ -140,6 +141,9 @@ class Sender:
     signs_id: bool = True
     needs: Literal["core", "senders"] = "core"
     options: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    required: Mapping[str, Literal["text", "texts"]] = field(
+        default_factory=lambda: _NOTHING
+    )
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:
         """Return which of ``secrets`` proves the request; see :class:`Proof`."""

@@ -1,9 +1,10 @@
 """Standard Webhooks: any sender that follows the specification.
 
 Set up: at the sender, add an endpoint; the secret is what it shows, with or
-  without ``whsec_``.
+  without ``whsec_``, or a public key, ``whpk_...``: then ``public_key = true``.
 Signed: webhook-id, ``.``, webhook-timestamp, ``.`` and the raw body,
-  HMAC-SHA256, base64, each ``v1,`` of webhook-signature; 300 s on both sides.
+  HMAC-SHA256, base64, each ``v1,`` of webhook-signature, or Ed25519, each ``v1a,``;
+  300 s on both sides.
 Retries: the specification's example is nine over 75 h; an answer within 15 s.
 Success: any 2xx; 410 disables the endpoint.
 Delivery id: webhook-id, which is signed.
@@ -12,10 +13,15 @@ Not protected: nothing known.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from lambdas.receiver.public_keys import Signed, as_whpk
 from lambdas.receiver.schemes import Key, Part
 from lambdas.receiver.senders import (
     BODY,
     TIME,
+    AnyOf,
     Body,
     Header,
     Hmac,
@@ -25,6 +31,7 @@ from lambdas.receiver.senders import (
     as_whsec,
 )
 from lambdas.shared.errors import Code, Rejected
+from lambdas.shared.fleet import Source
 
 
 def _dotless(name: str) -> Part:
@@ -40,23 +47,39 @@ def _dotless(name: str) -> Part:
 
 def proof(brand: str = "webhook", key: Key = as_whsec) -> Hmac:
     """Return the proof whose headers begin with ``brand``."""
-    return Hmac(
-        signature=Header(f"{brand}-signature"),
-        signed=(_dotless(f"{brand}-id"), b".", TIME, b".", BODY),
-        prefix="v1,",
-        separator=" ",
-        encoding="base64",
-        key=key,
-        time=Time(place=Header(f"{brand}-timestamp")),
-    )
+    return Hmac(**_parts(brand), prefix="v1,", key=key)
+
+
+def _parts(brand: str) -> dict[str, Any]:
+    return {
+        "signature": Header(f"{brand}-signature"),
+        "signed": (_dotless(f"{brand}-id"), b".", TIME, b".", BODY),
+        "separator": " ",
+        "encoding": "base64",
+        "time": Time(place=Header(f"{brand}-timestamp")),
+    }
+
+
+def _shared(secret: str) -> bytes | None:
+    # A public key is no secret: who knows it must not sign with it.
+    return None if secret.startswith("whpk_") else as_whsec(secret)
 
 
 SENDER = Sender(
-    proof=proof(),
+    proof=AnyOf(
+        (Signed(**_parts("webhook"), prefix="v1a,", key=as_whpk), proof(key=_shared))
+    ),
     delivery_id=Header("webhook-id"),
     kind=Body("type", default="event"),
     occurred_at="timestamp",
     thread="data.id",
     facts={"type": "type"},
     gives_up_after_seconds=15,
+    options={"public_key": "true where the secret is a public key, whpk_..."},
 )
+
+
+def sender(source: Source) -> Sender:
+    """Return the sender, with what a key pair needs where the source has one."""
+    is_pair = source.options.get("public_key") is True
+    return replace(SENDER, needs="senders") if is_pair else SENDER

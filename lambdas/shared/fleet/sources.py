@@ -60,6 +60,11 @@ class Traits(Protocol):
         """The keys that ``[sources.NAME]`` may hold for this sender alone."""
         ...
 
+    @property
+    def required(self) -> Mapping[str, Literal["text", "texts"]]:
+        """Those of them that it must hold, with their form."""
+        ...
+
 
 class FindTraits(Protocol):
     """Finds a sender's traits by its name."""
@@ -126,8 +131,8 @@ def _source(name: str, table: Table, find_traits: FindTraits | None) -> Source:
         max_body_bytes=table.whole_or("max_body_bytes", 4_500_000, 1, _LARGEST_BODY),
         facts=table.texts(
             "facts",
-            want="JSON paths like 'repository.full_name'",
-            accept=lambda path: bool(_JSON_PATH.fullmatch(path)),
+            want="JSON paths like 'repository.full_name', or 'header:NAME'",
+            accept=_is_fact,
         ),
         ignore_actors=table.texts("ignore_actors"),
         identity=identity,
@@ -156,6 +161,13 @@ def _check_sender(table: Table, source: Source, find_traits: FindTraits) -> Sour
             "public_url",
             f"sender {source.sender!r} signs the address it calls; want that address",
         )
+    for key, form in traits.required.items():
+        given = table.text(key) if form == "text" else table.texts(key)
+        if not table.has(key):
+            what = "text" if form == "text" else "a list of texts"
+            table.problem(key, f"sender {source.sender!r} wants it: {what}")
+        elif given == ():
+            table.problem(key, "want at least one text in it")
     options = {key: table.raw(key) for key in traits.options if table.has(key)}
     return replace(source, options=options)
 
@@ -174,6 +186,13 @@ def _check_identity(table: Table, source: Source, *, has_delivery_id: bool) -> N
             f"sender {source.sender!r} offers a delivery id, and 'request' would make"
             " its every retry a new event; leave it out, or say 'body'",
         )
+
+
+def _is_fact(place: str) -> bool:
+    kind, _, name = place.partition(":")
+    if kind == "header":
+        return bool(_HEADER.fullmatch(name))
+    return bool(_JSON_PATH.fullmatch(place))
 
 
 def _cidrs(table: Table) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from cli.signers import Signer
 from cli.signers.draft import Draft
 from lambdas.shared.event import Event
 from lambdas.shared.ledger import TableLedger
 from tests.fakes.ledger import FakeBodies, FakeTable
 from tests.unit.receiver import signed
-from tests.unit.receiver.door import NOW, SECRET, Call, Door
+from tests.unit.receiver.door import NOW, Call, Door
 
 # A tenth of the cases is signed after the change: a sender's own nonsense.
 SIGNED_AFTER = 0.1
@@ -133,10 +134,11 @@ def signed_nonsense(chance: random.Random, name: str, call: Call) -> Call:
     draft = Draft(
         event="a.b",
         body=json.dumps(values).encode(),
-        secret=SECRET,
+        secret=signed.secret(name),
         at=NOW,
         id=chance.choice(["x", "é", "a,b", "", "z" * 500]),
         url=signed.url(name),
+        options=Signer(name).options,
         media_type=chance.choice(
             ["application/json", "application/x-www-form-urlencoded", "text/plain", "é"]
         ),

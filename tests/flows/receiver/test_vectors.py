@@ -68,10 +68,12 @@ def test_captured_request_gets_its_verdict(
         identity=None if senders.traits(name).has_delivery_id else "body",
         public_url=(vector["url"] or "").partition("?")[0] or None,
         tolerance_seconds=vector["tolerance_s"] or None,
+        options=options(vector),
     )
+    door.https.pages |= published(vector)
     secrets = [vector["secret"], *(vector.get("additional_secrets") or [])]
     door.secret = (
-        secrets[0]
+        secrets[0] or ""
         if len(secrets) == 1
         else json.dumps({"current": secrets[0], "previous": secrets[1]})
     )
@@ -84,7 +86,7 @@ def test_captured_request_gets_its_verdict(
     real_data.used("vectors")
     if vector["valid"]:
         assert heard.status not in (401, 500, 503), heard
-    elif not secrets[0]:
+    elif secrets[0] == "":
         assert heard.status == 500, "an empty secret is our fault"
     else:
         assert heard.status in (400, 401), heard
@@ -156,6 +158,36 @@ def request(vector: Vector, *, as_base64: bool) -> Call:
         query=(vector["url"] or "").partition("?")[2],
         base64=as_base64,
     )
+
+
+def options(vector: Vector) -> dict[str, Any]:
+    """Return what the source's table would say of the vector's sender."""
+    match vector["sender"]:
+        case "aws-sns":
+            return {"topics": [vector["headers"]["x-amz-sns-topic-arn"]]}
+        case "paypal":
+            return {"webhook_id": vector["webhook_id"]}
+        case "google-pubsub":
+            account = vector["service_account_email"]
+            return {"service_account": account, "audience": vector["audience"]}
+    return {}
+
+
+def published(vector: Vector) -> dict[str, bytes]:
+    """Return what the sender published, by address."""
+    match vector["sender"]:
+        case "aws-sns":
+            said = json.loads(body(vector))
+            certificate = vector["certificate_pem"].encode()
+            yes = {said["SubscribeURL"]: b"<yes/>"} if "SubscribeURL" in said else {}
+            return {said["SigningCertURL"]: certificate, **yes}
+        case "paypal":
+            url = vector["headers"]["PAYPAL-CERT-URL"]
+            return {url: vector["certificate_pem"].encode()}
+        case "google-pubsub":
+            jwks = json.dumps(vector["jwks"]).encode()
+            return {"https://www.googleapis.com/oauth2/v3/certs": jwks}
+    return {}
 
 
 def body(vector: Vector) -> bytes:

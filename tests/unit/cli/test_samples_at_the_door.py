@@ -53,16 +53,20 @@ def door_of(sender: str) -> Door:
         more["generic"] = GENERIC
     elif not senders.traits(sender).has_delivery_id:
         more["identity"] = "body"
+    signer, secret = Signer(sender), secret_of(sender)
+    if signer.options:
+        more["options"] = signer.options
     door = Door(sender, **more)
-    secret = secret_of(sender)
-    signer = Signer(sender)
-    door.secret = signer.public(secret) if signer.has_key_pair else secret
+    has_public = signer.has_key_pair and signer.has_secret
+    door.secret = signer.public(secret) if has_public else secret
+    door.https.pages |= signer.serves(secret, NOW, signer.options)
     return door
 
 
 def signed(sender: str, event: str, **options: Any) -> Call:
     """Return a sample as it arrives at the receiver."""
     chosen: dict[str, Any] = {"secret": secret_of(sender), "at": NOW, **options}
+    chosen.setdefault("options", Signer(sender).options)
     if sender == "generic":
         chosen["options"] = {
             "algorithm": GENERIC.algorithm,

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -59,7 +60,7 @@ def test_every_published_signature_is_reproduced(
     with capsys.disabled():
         print("\nsigned again:", dict(sorted(counts.items())))  # noqa: T201
     assert differing == set(NOT_REPRODUCED)
-    assert len(counts) == 36
+    assert len(counts) == 38
 
 
 @pytest.mark.parametrize("name", ["discord", "sendgrid"])
@@ -99,6 +100,8 @@ def is_reproduced(vector: Vector, secret: str) -> bool:
         published = headers["x-zendesk-webhook-signature"]
         return bool(zendesk.signature(unsigned, vector["timestamp"]) == published)
     signed = signers.Signer(sender(vector)).sign(unsigned)
+    if sender(vector).startswith("shopify-"):  # the proof is in the query
+        return set(parse_qsl(signed.query)) <= set(parse_qsl(unsigned.body.decode()))
     proofs = {n.lower(): pieces(text) for n, text in signed.headers.items() if proof(n)}
     if not proofs:  # the proof is in the body
         return bool(json.loads(signed.body) == unsigned.payload)
@@ -147,7 +150,7 @@ def draft(vector: Vector, secret: str) -> Draft:
     ids = (text for name, text in headers.items() if name.endswith(("-id", "delivery")))
     return Draft(
         event="any.event",
-        body=body(vector),
+        body=body(vector) or query(vector),
         secret=secret,
         at=instant(vector["timestamp"]),
         id=next(ids, "d-1"),
@@ -155,6 +158,12 @@ def draft(vector: Vector, secret: str) -> Draft:
         media_type=headers.get("content-type", "application/json"),
         options=options(vector),
     )
+
+
+def query(vector: Vector) -> bytes:
+    """Return the fields that a GET has in the place of a body."""
+    is_get = vector["sender"].startswith("shopify-")
+    return str(vector["url"]).partition("?")[2].encode() if is_get else b""
 
 
 def body(vector: Vector) -> bytes:

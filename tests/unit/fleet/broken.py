@@ -18,24 +18,35 @@ def _traits(name: str) -> SimpleNamespace:
             needs_public_url=False,
             gives_up_after_seconds=10,
             options=(),
+            required={},
         ),
         "datadog": SimpleNamespace(
             has_delivery_id=False,
             needs_public_url=False,
             gives_up_after_seconds=10,
             options=("site",),
+            required={},
         ),
         "twilio": SimpleNamespace(
             has_delivery_id=True,
             needs_public_url=True,
             gives_up_after_seconds=15,
             options=(),
+            required={},
         ),
         "sentry": SimpleNamespace(
             has_delivery_id=True,
             needs_public_url=False,
             gives_up_after_seconds=1,
             options=(),
+            required={},
+        ),
+        "aws-sns": SimpleNamespace(
+            has_delivery_id=True,
+            needs_public_url=False,
+            gives_up_after_seconds=15,
+            options=("topics", "owner"),
+            required={"topics": "texts", "owner": "text"},
         ),
     }
     if name not in known:

@@ -41,8 +41,13 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
         ),
         (
             of_source("facts = ['$..x y']"),
-            "sources.door.facts: want JSON paths like 'repository.full_name',"
-            " got '$..x y' in it",
+            "sources.door.facts: want JSON paths like 'repository.full_name', or"
+            " 'header:NAME', got '$..x y' in it",
+        ),
+        (
+            of_source("facts = ['header:X Shop']"),
+            "sources.door.facts: want JSON paths like 'repository.full_name', or"
+            " 'header:NAME', got 'header:X Shop' in it",
         ),
         (
             of_source("allow_cidrs = ['192.0.2.1/24']"),

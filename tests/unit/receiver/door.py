@@ -13,8 +13,10 @@ from typing import Any
 from lambdas.receiver.intake import Intake
 from lambdas.shared.errors import BellhopError, Misconfigured
 from lambdas.shared.event import Event
+from lambdas.shared.fetch import Fetcher
 from lambdas.shared.fleet import Fleet, Source
 from lambdas.shared.secrets import Secrets
+from tests.fakes.outside import FakeHttps
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 # Made up; good as text, as hex and as base64, whatever a sender makes of it.
@@ -102,6 +104,7 @@ class Door:
         self.clock = FakeClock()
         self.store = FakeStore({self.source.secret_name: SECRET})
         self.ledger = FakeLedger()
+        self.https = FakeHttps()
 
     @functools.cached_property
     def intake(self) -> Intake:
@@ -110,6 +113,7 @@ class Door:
             ledger=self.ledger,
             secrets=Secrets(self.store, self.clock),
             clock=self.clock,
+            fetch=Fetcher(self.https, self.clock),
         )
 
     @property

@@ -10,7 +10,7 @@ from lambdas.receiver import senders
 from lambdas.receiver.request import from_api_gateway
 from lambdas.receiver.senders import Sender
 from tests.unit.receiver import signed
-from tests.unit.receiver.door import NOW, SECRET
+from tests.unit.receiver.door import NOW
 
 
 class Watched(dict[str, str]):
@@ -33,8 +33,10 @@ def record(name: str) -> Sender:
 def headers(name: str) -> list[str]:
     """Return the headers of a valid request that its verification looks at."""
     door, call = signed.door(name), signed.call(name)
-    request = from_api_gateway(call.to_api_gateway(name), door.source, NOW)
+    request = from_api_gateway(
+        call.to_api_gateway(name), door.source, NOW, door.intake.fetch
+    )
     watched = Watched(request.headers)
     watched_request = dataclasses.replace(request, headers=watched)
-    record(name).proof.verify(watched_request, [SECRET], NOW)
+    record(name).proof.verify(watched_request, [signed.stored(name)], NOW)
     return sorted((watched.seen & set(request.headers)) - {"content-type"})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -19,7 +18,7 @@ from cli import signers
 from lambdas.shared import senders
 from lambdas.shared.errors import Code
 from tests.unit.receiver import proving, signed
-from tests.unit.receiver.door import NOW, SECRET, Call
+from tests.unit.receiver.door import NOW, Call
 
 # What a stranger may hear. Anything else would be our fault, or help a forger.
 REFUSALS = {(401, "bad_signature"), (401, "stale"), (400, "malformed")}
@@ -114,7 +113,9 @@ def test_hostile_name_of_delivery_or_kind_is_refused(name: str, kind: str) -> No
 
         heard = door.knock(changed(call, header, kind))
 
-        assert heard.status == 400, (header, heard)
+        # Twilio's proof reads a form: without the media type nothing binds it.
+        allowed = (400, 401) if header == "content-type" else (400,)
+        assert heard.status in allowed, (header, heard)
         assert door.accepted == []
 
 
@@ -132,20 +133,19 @@ def test_one_changed_byte_is_refused(name: str) -> None:
 def test_other_secret_is_refused(name: str) -> None:
     door = signed.door(name)
 
-    heard = door.knock(signed.call(name, secret="ab" * 32))
+    heard = door.knock(signed.call(name, which="a stranger's"))
 
     assert (heard.status, heard.error) == (401, Code.BAD_SIGNATURE)
     assert door.accepted == []
 
 
-@pytest.mark.parametrize("secret", ["current", "previous"])
-@pytest.mark.parametrize("name", signed.NAMES)
-def test_either_live_secret_is_accepted(name: str, secret: str) -> None:
+@pytest.mark.parametrize("which", ["current", "previous"])
+@pytest.mark.parametrize("name", signed.WITH_SECRET)
+def test_either_live_secret_is_accepted(name: str, which: str) -> None:
     door = signed.door(name)
-    door.secret = json.dumps({"current": SECRET, "previous": "ab" * 32})
-    used = {"current": SECRET, "previous": "ab" * 32}[secret]
+    door.secret = signed.rotating(name)
 
-    heard = door.knock(signed.call(name, secret=used))
+    heard = door.knock(signed.call(name, which=which))
 
     assert heard.status // 100 == 2
 
@@ -153,7 +153,8 @@ def test_either_live_secret_is_accepted(name: str, secret: str) -> None:
 @pytest.mark.parametrize("side", [-1, 1], ids=["past", "future"])
 @pytest.mark.parametrize("name", signed.NAMES)
 def test_window_is_closed_on_both_sides(name: str, side: int) -> None:
-    window = signers.Signer(name).window_seconds
+    signer = signers.Signer(name)
+    window = signer.window_seconds if side < 0 else signer.future_seconds
     if window is None:
         # Nothing signed, nothing invented: an old request is as good as a new one.
         call = signed.call(name, at=NOW + side * timedelta(days=9))
@@ -193,9 +194,7 @@ def test_signed_nonsense_never_fails(
 ) -> None:
     """A sender's own nonsense, rightly signed, is accepted or refused, calmly."""
     sign = importlib.import_module(f"cli.signers.{name.replace('-', '_')}").sign
-    draft = signers.Draft(
-        event="a.b", body=body, secret=SECRET, at=NOW, id="72d3", url=signed.url(name)
-    )
+    draft = signed.draft(name, body)
     for media_type in ("application/json", "application/x-www-form-urlencoded"):
         try:
             delivery = sign(dataclasses.replace(draft, media_type=media_type))

@@ -1,0 +1,103 @@
+"""Calls the outside world for certificates and keys, and only the outside world.
+
+What it needs is imported when the first call is made: few receivers make one.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from lambdas.shared.errors import Unavailable
+from lambdas.shared.fetch import Reply
+from lambdas.shared.outside import address
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection, HTTPResponse
+
+_PORT = 443
+_CHUNK_BYTES = 16 * 1024
+
+
+def get(url: str, *, most_bytes: int, timeout_seconds: float) -> Reply:
+    """Make one GET; see :class:`lambdas.shared.fetch.Https`."""
+    from http.client import HTTPException
+
+    until = time.monotonic() + timeout_seconds
+    parts = urlsplit(address(url))
+    host = parts.hostname or ""
+    target = f"{parts.path or '/'}{parts.query and '?'}{parts.query}"
+    try:
+        connection = _connection(parts.scheme, host, parts.port, timeout_seconds)
+        try:
+            headers = {"host": parts.netloc, "user-agent": "bellhop"}
+            connection.request("GET", target, headers=headers)
+            answer = connection.getresponse()
+            return Reply(answer.status, _read(answer, host, most_bytes, until))
+        finally:
+            connection.close()
+    except (OSError, HTTPException) as error:
+        raise Unavailable(f"{host} did not answer: {type(error).__name__}") from error
+
+
+def _connection(
+    scheme: str, host: str, port: int | None, timeout_seconds: float
+) -> HTTPConnection:
+    from http.client import HTTPConnection
+
+    if scheme != "https":  # the local stack's outside world
+        return HTTPConnection(host, port, timeout=timeout_seconds)
+    import socket
+    import ssl
+
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # The address that was looked at: resolved twice, a name may lead elsewhere.
+    plain = socket.create_connection((public_address(host), _PORT), timeout_seconds)
+    connection = HTTPConnection(host, _PORT, timeout=timeout_seconds)
+    try:
+        connection.sock = context.wrap_socket(plain, server_hostname=host)
+    except OSError:
+        plain.close()
+        raise
+    return connection
+
+
+def public_address(host: str) -> str:
+    """Return an address of ``host``, of which every one must be public.
+
+    Raises:
+        Unavailable: one leads into a private network.
+    """
+    import socket
+
+    found = socket.getaddrinfo(host, _PORT, type=socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in found]
+    private = [a for a in addresses if not _is_public(a)]
+    if private:
+        raise Unavailable(f"{host} leads into a private network: {private[0]}")
+    # Lambda reaches IPv4 from everywhere.
+    return min(addresses, key=lambda a: ":" in a)
+
+
+def _is_public(text: str) -> bool:
+    import ipaddress
+
+    ip = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        # An IPv4 address in the clothes of an IPv6 one.
+        ip = ip.ipv4_mapped or ip.sixtofour or ip
+    return ip.is_global and not ip.is_multicast
+
+
+def _read(answer: HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:
+    # The socket's time-out is per read: a drip would hold us for ever.
+    body = b""
+    while chunk := answer.read1(_CHUNK_BYTES):
+        body += chunk
+        if len(body) > most_bytes:
+            raise Unavailable(f"{host} answered more than {most_bytes} bytes")
+        if time.monotonic() > until:
+            raise Unavailable(f"{host} took too long")
+    return body
