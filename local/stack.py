@@ -147,6 +147,11 @@ class LocalStack:
         """Let a path of the outside world behave so; see ``local/world.py``."""
         self._command("_behave", {"path": path, **behaviour})
 
+    def serve(self, address: str, text: str) -> None:
+        """Let the outside world publish ``text`` at an https:// address."""
+        path = "/" + address.removeprefix("https://").partition("?")[0]
+        self._command("_serve", {"path": path, "text": text})
+
     def reset_world(self) -> None:
         """Forget what happened in the outside world and how it behaves."""
         self._command("_reset", {})

@@ -6,7 +6,9 @@ effect can look before it acts. A service that honours operation ids answers a
 repeated one as it answered first and does nothing; that is the default.
 
 ``GET /_effects`` lists what really happened, ``POST /_reset`` forgets it,
-``POST /_behave`` makes a path slow, broken or deaf to operation ids.
+``POST /_behave`` makes a path slow, broken or deaf to operation ids, and
+``POST /_serve`` lets it publish a text (a certificate, keys), each look at which is
+an effect too.
 """
 
 from __future__ import annotations
@@ -65,6 +67,12 @@ class Answer:
     body: Any
     headers: dict[str, str] = field(default_factory=dict)
 
+    def encoded(self) -> tuple[str, bytes]:
+        """Return media type and bytes; a published text is not JSON."""
+        if isinstance(self.body, bytes):
+            return "text/plain", self.body
+        return "application/json", json.dumps(self.body).encode()
+
 
 class World:
     """What happened outside, and how the services behave. Safe for many threads."""
@@ -77,6 +85,7 @@ class World:
         self._effects: list[Effect] = []
         self._behaviours: dict[str, Behaviour] = {}
         self._used: dict[str, int] = {}
+        self._served: dict[str, bytes] = {}
 
     def effects(self) -> list[dict[str, Any]]:
         """Return what happened, oldest first."""
@@ -92,6 +101,12 @@ class World:
             self._effects.clear()
             self._behaviours.clear()
             self._used.clear()
+            self._served.clear()
+
+    def serve(self, path: str, text: str) -> None:
+        """Publish a text at a path (of a query, whatever it is) from now on."""
+        with self._lock:
+            self._served[path] = text.encode()
 
     def behave(self, behaviour: Behaviour) -> None:
         """Let a path behave so from now on, in place of what it did before."""
@@ -102,12 +117,36 @@ class World:
     def read(self, target: str) -> Answer:
         """Return what was posted to a path, as its service would list it."""
         path, query = _split(target)
+        if path in self._served:
+            return self._look(path)
         posted = self._posted(services.listed(path))
         return Answer(status=200, body=services.listing(path, query, posted))
 
+    def _look(self, path: str) -> Answer:
+        behaviour = self._behaviour(path)
+        if behaviour:
+            time.sleep(behaviour.delay_ms / 1000)
+            if (behaviour.status or 200) >= 300:
+                return _refusal(behaviour.status or 200, behaviour)
+        with self._lock:
+            look = Effect(
+                operation_id=None,
+                path=path,
+                method="GET",
+                body=None,
+                count=1,
+                at=time.time(),
+            )
+            self._effects.append(look)
+            return Answer(status=200, body=self._served[path])
+
     def _posted(self, path: str) -> list[dict[str, Any]]:
         with self._lock:
-            return [effect.answer for effect in self._effects if effect.path == path]
+            return [
+                effect.answer
+                for effect in self._effects
+                if effect.path == path and effect.method != "GET"
+            ]
 
     def act(
         self, method: str, target: str, headers: dict[str, str], body: bytes
@@ -236,9 +275,13 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/_reset":
             world.reset()
             self._send(Answer(status=200, body={}))
-        elif self.path == "/_behave":
+        elif self.path in ("/_behave", "/_serve"):
             try:
-                world.behave(Behaviour(**json.loads(body)))
+                told = json.loads(body)
+                if self.path == "/_serve":
+                    world.serve(**told)
+                else:
+                    world.behave(Behaviour(**told))
             except (TypeError, ValueError) as error:
                 self._send(Answer(status=400, body={"error": str(error)}))
             else:
@@ -250,10 +293,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - the base class wants them
 
     def _send(self, answer: Answer) -> None:
-        body = json.dumps(answer.body).encode()
+        media_type, body = answer.encoded()
         try:
             self.send_response(answer.status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", media_type)
             self.send_header("Content-Length", str(len(body)))
             for name, value in answer.headers.items():
                 self.send_header(name, value)

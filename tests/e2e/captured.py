@@ -30,6 +30,7 @@ _GENERIC = {
         "timestamp_header": "Date",
     },
 }
+_GOOGLE_KEYS = "https://www.googleapis.com/oauth2/v3/certs"
 # What a vector tells, by the sender's own keys of the table.
 _OPTIONS = {
     "audience": "audience",
@@ -93,20 +94,44 @@ def _table(sender: str, vector: Vector) -> dict[str, Any]:
         table["identity"] = "body"
     if vector.get("tolerance_s"):
         table["tolerance_seconds"] = vector["tolerance_s"]
-    if vector.get("url"):
+    if vector.get("url") and traits.needs_public_url:
         table["public_url"] = vector["url"].partition("?")[0]
     for told, key in _OPTIONS.items():
         if vector.get(told) and key in traits.options:
             table[key] = vector[told]
+    if "topics" in traits.options:
+        table["topics"] = [json.loads(body(vector))["TopicArn"]]
     return table
 
 
+def publish(stack: LocalStack, vector: Vector) -> None:
+    """Let the outside world hold the keys that a vector is to be judged by."""
+    headers = {name.lower(): value for name, value in vector["headers"].items()}
+    if vector.get("jwks"):
+        stack.serve(_GOOGLE_KEYS, json.dumps(vector["jwks"]))
+    if vector.get("certificate_pem"):
+        address = headers.get("paypal-cert-url") or _told(vector, "SigningCertURL")
+        stack.serve(address, vector["certificate_pem"])
+    if confirmed := _told(vector, "SubscribeURL"):
+        stack.serve(confirmed, "<ConfirmSubscriptionResponse/>")
+
+
+def _told(vector: Vector, name: str) -> str:
+    try:
+        told = json.loads(body(vector))
+    except ValueError:
+        return ""
+    return str(told.get(name) or "") if isinstance(told, dict) else ""
+
+
 def _secret(vector: Vector) -> str:
-    """Return what Secrets Manager holds for a vector.
+    """Return what Secrets Manager holds for a vector; nothing where keys are fetched.
 
     An empty secret cannot be stored there; as JSON it says the same.
     """
     further = vector.get("additional_secrets") or []
+    if vector["secret"] is None:
+        return ""
     if vector["secret"] and not further:
         return str(vector["secret"])
     values = dict(

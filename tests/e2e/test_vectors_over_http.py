@@ -110,6 +110,7 @@ def as_vector(case: Mapping[str, Any]) -> Vector:
 
 def bring(stack: LocalStack, vector: Vector, doorway: Doorway) -> Heard:
     stack.set_clock(captured.judged_at(vector).isoformat())
+    captured.publish(stack, vector)
     heard = captured.send(
         stack,
         doorway.name,
@@ -145,7 +146,8 @@ def test_every_captured_request_gets_its_verdict(
     with capsys.disabled():
         print(f"\n{table(run)}")
     assert wrong == []
-    assert len(run.judged) >= 170
+    assert len(run.judged) >= 230
+    assert all("public_url" in why or "https://" in why for why in run.left_out)
 
 
 def test_what_was_accepted_is_written_down_whole_and_nothing_else(run: Run) -> None:
@@ -156,7 +158,9 @@ def test_what_was_accepted_is_written_down_whole_and_nothing_else(run: Run) -> N
         row = run.stack.rows(event_id)["event"]
         assert (row["source"], row["via"]) == (judged.source, "door")
         assert event_id.startswith(f"{judged.source}:")
-    assert written(run.stack) - set(accepted) == unnamed(run)
+    further = written(run.stack) - set(accepted)
+    assert {event_id.partition(":")[0] for event_id in further} <= silent(run)
+    assert len(further) <= sum(j.outcome == "answered" for j in run.judged)
     assert len(accepted) >= 20
 
 
@@ -197,15 +201,9 @@ def written(stack: LocalStack) -> set[str]:
     return {row["pk"]["S"] for page in pages for row in page["Items"]}
 
 
-def unnamed(run: Run) -> set[str]:
-    """Return the events of senders whose answer names none of them.
-
-    They are told apart by their source: no refusal there, no further row.
-    """
-    silent = {
-        j.source for j in run.judged if j.outcome == "answered" and j.vector["valid"]
-    }
-    return {i for i in written(run.stack) if i.partition(":")[0] in silent}
+def silent(run: Run) -> set[str]:
+    """Return the sources whose sender is told of success without an event's id."""
+    return {j.source for j in run.judged if j.outcome == "answered"}
 
 
 def table(run: Run) -> str:

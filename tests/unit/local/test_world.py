@@ -193,3 +193,25 @@ def test_what_a_function_sends_is_noted_on_the_wire(tmp_path: Path) -> None:
     assert [(c.name, c.function, c.pid) for c in wire.calls()] == [
         ("world.POST", "worker-a", 42)
     ]
+
+
+def test_published_text_is_read_as_it_is_each_look_counted(world: World) -> None:
+    world.serve("/sns.example/key.pem", "-----BEGIN\n")
+
+    first = world.read("/sns.example/key.pem?again=1")
+    world.read("/sns.example/key.pem")
+
+    assert first.encoded() == ("text/plain", b"-----BEGIN\n")
+    assert counts(world) == [1, 1]
+    world.reset()
+    assert world.read("/sns.example/key.pem").body != b"-----BEGIN\n"
+
+
+def test_published_text_obeys_the_behaviour_of_its_path(world: World) -> None:
+    world.serve("/sns.example/key.pem", "x")
+    world.behave(Behaviour(path="/sns.example", status=503, times=1))
+
+    statuses = [world.read("/sns.example/key.pem").status for _ in range(2)]
+
+    assert statuses == [503, 200]
+    assert counts(world) == [1]
