@@ -112,8 +112,10 @@ class Steps:
         # A first attempt can have no earlier one: it pays for one write, no read.
         if self._claim.attempt > 1:
             row = self._table.get(self._claim.event_id, sk)
-            if row is not None and row["generation"] == self._claim.generation:
-                return self._stored(name, row)
+            if row is not None:
+                self._not_overtaken(row, self._claim.generation)
+                if row["generation"] == self._claim.generation:
+                    return self._stored(name, row)
         attributes, value = self._kept(f"step {name!r}", call())
         finished_ms = self._alive()
         generation = self._claim.generation
@@ -138,6 +140,12 @@ class Steps:
         operation = self._operation(call.name)
         outcome = self._mark(sk, operation)
         if outcome.done or self._is_ours(outcome.row):
+            try:
+                # The mark may have taken its time: whoever took over has not seen it.
+                self._alive()
+            except StaleClaim:
+                self._release(sk)
+                raise
             return self._send(sk, call, operation, is_fresh=True)
         self._not_overtaken(outcome.row, self._claim.effects)
         match outcome.row["status"]:
@@ -175,17 +183,20 @@ class Steps:
                 f"it was started at {since:%FT%TZ}, longer ago than the other side"
                 f" remembers an operation id ({repeat.within})",
             )
-        # Only one worker may go on with it.
+        # Only one worker may go on with it: whose lease lasts.
+        self._alive()
         mine = Change(set={"claim_token": self._claim.token})
         left = Is("status", Status.STARTED) & Is("claim_token", row["claim_token"])
         if not self._update(sk, mine, left).done:
             raise StaleClaim(f"effect {call.name!r} was settled by somebody else")
-        if repeat.look is None:
-            return self._send(sk, call, operation, is_fresh=False)
-        found = self._look(call, repeat.look, operation, since)
-        if found is not None:
-            return self._done(sk, call.name, found)
-        return self._send(sk, call, operation, is_fresh=True)
+        if repeat.look is not None:
+            found = self._look(call, repeat.look, operation, since)
+            if found is not None:
+                return self._done(sk, call.name, found)
+        # Stale by now, we leave the mark: it may be that of the worker who took over
+        # from us, and who is sending.
+        self._alive()
+        return self._send(sk, call, operation, is_fresh=repeat.look is not None)
 
     def _look(
         self, call: Call, look: Callable[..., Any], operation: str, since: datetime
@@ -201,14 +212,8 @@ class Steps:
     def _send(self, sk: str, call: Call, operation: str, *, is_fresh: bool) -> Any:
         """Send the marked effect; ``is_fresh``: it surely was not sent before."""
         try:
-            # The mark may have taken its time: whoever took over has not seen it.
-            self._alive()
             with self._sending():
                 result = call.send(operation)
-        except StaleClaim:
-            if is_fresh:
-                self._release(sk)
-            raise
         except _NOT_HAPPENED:
             if is_fresh:
                 self._release(sk)
