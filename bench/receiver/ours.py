@@ -1,0 +1,29 @@
+"""Ours: the receiver's handler, observability on, one new event after another."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from bench.contest import serve
+from bench.made import Context, github_body, github_request
+from lambdas.receiver.handler import handle
+
+_BODY = github_body(8 * 1024)
+_numbers = itertools.count()
+
+
+def _prepare(count: int) -> list[dict[str, Any]]:
+    return [github_request(_BODY, f"ours-{next(_numbers)}") for _ in range(count)]
+
+
+def _work(requests: list[dict[str, Any]]) -> None:
+    context: Any = Context()
+    for request in requests:
+        answer = handle(request, context)
+        if answer["statusCode"] != 200:
+            raise RuntimeError(answer["body"])
+
+
+if __name__ == "__main__":
+    serve(_prepare, _work)
