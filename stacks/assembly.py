@@ -32,7 +32,7 @@ def synthesise(fleet: Fleet, *, fleet_path: Path, outdir: Path) -> None:
         "Bellhop",
         fleet=fleet,
         traits={
-            name: senders.traits(source.sender)
+            name: senders.traits(source.sender, source)
             for name, source in fleet.sources.items()
         },
         assets=Assets(fleet_path),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from lambdas.shared.errors import Misconfigured
+from lambdas.shared.fleet.model import Source
 
 _PACKAGE = "lambdas.receiver.senders"
 _FOLDER = Path(__file__).resolve().parent.parent / "receiver" / "senders"
@@ -61,8 +62,8 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(set(found)))
 
 
-def traits(name: str) -> SenderTraits:
-    """Return what is known of the sender ``name``.
+def traits(name: str, source: Source | None = None) -> SenderTraits:
+    """Return what is known of the sender ``name``, or of it as ``source`` has it.
 
     Raises:
         Misconfigured: there is no such sender; the message lists those there are.
@@ -76,6 +77,8 @@ def traits(name: str) -> SenderTraits:
         known = ", ".join(names())
         raise Misconfigured(f"no sender {name!r}; there are {known}") from error
     record = module.SENDER
+    if source is not None and hasattr(module, "sender"):
+        record = module.sender(source)
     return SenderTraits(
         name=name,
         has_delivery_id=record.delivery_id is not None,

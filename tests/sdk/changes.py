@@ -21,8 +21,9 @@ def _header(change: Callable[[str], str | None]) -> Change:
 
 
 def _swapped(value: str) -> str:
-    last = "0" if value[-1:] != "0" else "1"
-    return f"{value[:-1]}{last}"
+    middle = len(value) // 2
+    other = "0" if value[middle] != "0" else "1"
+    return f"{value[:middle]}{other}{value[middle + 1 :]}"
 
 
 # Each is done to every header that proves something, one at a time.
@@ -32,7 +33,7 @@ TO_HEADERS: dict[str, Change] = {
     "capitals": _header(str.upper),
     "cut": _header(lambda value: value[:-1]),
     "longer": _header(lambda value: f"{value}0"),
-    "last sign swapped": _header(_swapped),
+    "one sign swapped": _header(_swapped),
     "twice, by comma": _header(lambda value: f"{value},{value}"),
     "junk": _header(lambda _: "junk"),
 }
