@@ -83,6 +83,16 @@ class SweepSettings(LedgerSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CronSettings(LedgerSettings):
+    """The cron function writes ticks down and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatcherSettings(LedgerSettings):
+    """The watcher reads what became of ticks, and lets the next in line begin."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerSettings(LedgerSettings):
     """A worker serves one agent from one queue."""
 

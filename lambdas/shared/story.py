@@ -54,6 +54,10 @@ class Category(StrEnum):
     TOO_OLD = "too_old"
     #: The agent's own limit of runs per hour is used up.
     LIMIT = "limit"
+    #: A tick came while an earlier one of its schedule was not over.
+    OVERLAP = "overlap"
+    #: A tick came later than its schedule's ``max_lateness_seconds``.
+    TOO_LATE = "too_late"
     #: Lambda ended the attempt at its time limit; told afterwards, from its log.
     TIMEOUT = "timeout"
     #: Nobody could write why: no attempt began, or none could be recorded.
@@ -106,8 +110,8 @@ class RunRecord:
 
     ``due_at`` is when anyone may claim it: the end of the lease while
     PROCESSING, the retry time while FAILED. ``sent_at`` is when its carrier was
-    sent: a dead letter lives 14 days from then. ``invocation`` is the request id
-    of Lambda's under which it last ran.
+    sent: a dead letter lives 14 days from then. ``invocation`` is where Lambda's
+    log speaks of its last attempt: ``id`` and ``log_group``.
     """
 
     agent: str
@@ -120,7 +124,7 @@ class RunRecord:
     finished_at: int | None = None
     reason: Reason | None = None
     sent_at: int | None = None
-    invocation: str | None = None
+    invocation: Mapping[str, str] | None = None
     effects_generation: int | None = None
 
     @classmethod

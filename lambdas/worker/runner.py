@@ -21,7 +21,9 @@ from lambdas.shared.errors import BellhopError, GiveUp
 from lambdas.shared.fleet import Agent
 from lambdas.shared.ledger import Bodies, TableLedger
 from lambdas.shared.observe import logger
+from lambdas.shared.story import State
 from lambdas.shared.table import Table
+from lambdas.shared.ticks import schedule_of
 from lambdas.worker import agent as agents
 from lambdas.worker import telling
 from lambdas.worker.claim import Claim, Verdict
@@ -33,6 +35,9 @@ from lambdas.worker.steps import Steps
 
 # SQS keeps a message hidden for 12 hours at most, counted from its receive.
 LONGEST_HIDDEN_SECONDS = 12 * 60 * 60
+
+# No later attempt follows by itself.
+_OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED})
 
 
 class Visibility(Protocol):
@@ -67,6 +72,8 @@ class Ports:
     clock: Clock
     chance: Callable[[float, float], float]
     token: Callable[[], str]
+    #: Told the schedule of a tick whose run has ended.
+    run_over: Callable[[str], None] = lambda _: None
 
 
 class Runner:
@@ -101,7 +108,7 @@ class Runner:
             clock=self._ports.clock,
             visibility_seconds=self._agent.visibility_seconds,
             judge=lambda error: self._judge(error, delivery),
-            invocation=getattr(time, "aws_request_id", None),
+            invocation=_invocation(time),
         )
         guarded = idempotent_function(
             lambda *, delivery: self._attempt(delivery, row),
@@ -119,8 +126,20 @@ class Runner:
             row.verdict = Verdict.UNDECIDED
         verdict = row.verdict or Verdict.UNDECIDED
         self._hide(delivery, verdict, row)
+        if row.ending is not None and row.ending.state in _OVER:
+            self._pass_on(delivery)
         telling.ended(self._agent.name, delivery, verdict, row, self._ports.clock())
         return verdict
+
+    def _pass_on(self, delivery: Delivery) -> None:
+        """Let the next tick in line begin; where this fails, the watcher does it."""
+        schedule = schedule_of(delivery.event_id)
+        if schedule is None:
+            return
+        try:
+            self._ports.run_over(schedule)
+        except BellhopError as error:
+            logger.warning("next tick not let in", schedule=schedule, reason=str(error))
 
     def _delivery(self, message: Message) -> Delivery:
         key = self._agent.key
@@ -222,6 +241,15 @@ class Runner:
                 agent=self._agent.name,
                 reason=str(error),
             )
+
+
+def _invocation(time: TimeLeft) -> dict[str, str] | None:
+    """Return where the log of this attempt is, if it runs in a Lambda."""
+    request_id = getattr(time, "aws_request_id", None)
+    log_group = getattr(time, "log_group_name", None)
+    if not isinstance(request_id, str) or not isinstance(log_group, str):
+        return None
+    return {"id": request_id, "log_group": log_group}
 
 
 def _expiry(delivery: Delivery) -> datetime:

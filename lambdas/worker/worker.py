@@ -17,6 +17,7 @@ from lambdas.shared.adapters.sqs import SqsVisibility
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.fleet import Agent, deployed
 from lambdas.shared.secrets import Secrets
+from lambdas.shared.ticks import Ticks
 from lambdas.worker import telling
 from lambdas.worker.claim import Verdict
 from lambdas.worker.delivery import Message, NotOurs
@@ -86,14 +87,18 @@ def from_settings(settings: WorkerSettings) -> Worker:
     fleet = deployed()
     agent = fleet.agents[settings.agent_name]
     secrets = Secrets(SecretsManager(), clock.now)
+    ledger = dynamodb.ledger(settings, ledger_days=fleet.ledger_days)
+    table = dynamodb.table(settings)
+    ticks = Ticks(fleet=fleet, ledger=ledger, table=table, clock=clock.now)
     ports = Ports(
-        ledger=dynamodb.ledger(settings, ledger_days=fleet.ledger_days),
-        table=dynamodb.table(settings),
+        ledger=ledger,
+        table=table,
         bodies=S3Bodies(settings.payload_bucket),
         queue=SqsVisibility(settings.queue_url),
         secret_of=lambda name: secrets.get(name).current,
         clock=clock.now,
         chance=random.SystemRandom().uniform,
         token=lambda: uuid.uuid4().hex,
+        run_over=ticks.run_over,
     )
     return Worker(agent, Runner(agent, ports))

@@ -90,6 +90,12 @@ class FakeTable:
             ]
             return iter(sorted(found, key=lambda row: row[range_key]))
 
+    def delete(self, pk: str, sk: str) -> None:
+        with self._lock:
+            self._called("delete")
+            self.rows.pop((pk, sk), None)
+            self._answered()
+
     def _called(self, operation: str) -> None:
         self.calls.append(operation)
         if self.failures:

@@ -136,6 +136,13 @@ class DynamoTable:
         )
         return (row for row in pages if row[range_key] != high)
 
+    def delete(self, pk: str, sk: str) -> None:
+        """Remove a row, if it is there; few functions may."""
+        with told_apart(_WHAT):
+            self._client().delete_item(
+                TableName=self._name, Key=_item({"pk": pk, "sk": sk})
+            )
+
     def _pages(self, **request: Any) -> Iterator[Row]:
         while True:
             with told_apart(_WHAT):

@@ -114,9 +114,9 @@ class AtTime:
 
 @dataclass(frozen=True, slots=True)
 class RateTimes:
-    """Every ``period`` after ``anchor``, which is a fire itself or its beginning.
+    """Every ``period``, before and after one fire of it: ``anchor``.
 
-    A rate of days is 24 hours each: it does not follow the local clock.
+    A rate of days is 24 hours each: it does not follow the clock on the wall.
     """
 
     period: timedelta
@@ -124,22 +124,24 @@ class RateTimes:
 
     def after(self, instant: datetime) -> Iterator[datetime]:
         """See the protocol."""
-        due = self.anchor + self.period * max(1, (instant - self.anchor) // self.period)
+        due = self._last(instant)
         while True:
-            if due > instant:
-                yield due
             due += self.period
+            yield due
 
     def until(self, instant: datetime) -> Iterator[datetime]:
-        """See the protocol; nothing was due before the anchor."""
-        due = self.anchor + self.period * ((instant - self.anchor) // self.period)
-        while due > self.anchor:
+        """See the protocol; it never ends."""
+        due = self._last(instant)
+        while True:
             yield due
             due -= self.period
 
+    def _last(self, instant: datetime) -> datetime:
+        return self.anchor + self.period * ((instant - self.anchor) // self.period)
+
 
 def times_of(schedule: Schedule, *, anchor: datetime) -> Times:
-    """Return when ``schedule`` is due; ``anchor`` is where a rate counts from.
+    """Return when ``schedule`` is due; ``anchor`` is one fire of a rate.
 
     Raises:
         NoSuchTimeError: it fires once, at a local time that does not exist.

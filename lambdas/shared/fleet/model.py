@@ -183,7 +183,9 @@ class Schedule:
     """When an agent is woken by the clock; exactly one of cron, rate, at is set.
 
     ``cron`` has EventBridge's six fields, ``rate`` is like ``15 minutes``,
-    ``at`` like ``2026-12-24T08:00:00``, local to ``timezone``.
+    ``at`` like ``2026-12-24T08:00:00``, local to ``timezone``. A tick that comes
+    more than ``max_lateness_seconds`` after its planned time (and the flexible
+    window) is not run, unless ``catch_up`` says that ``all`` are, or the ``last``.
     """
 
     name: str
@@ -196,9 +198,16 @@ class Schedule:
     flexible_minutes: int = 0
     max_lateness_seconds: int | None = None
     grace_seconds: int = 300
-    catch_up: bool = False
+    catch_up: Literal["last", "all"] | None = None
     items: tuple[Any, ...] = ()
     enabled: bool = True
+
+    @property
+    def expression(self) -> str:
+        """The expression as EventBridge Scheduler takes it."""
+        kinds = {"cron": self.cron, "rate": self.rate, "at": self.at}
+        ((kind, text),) = ((k, text) for k, text in kinds.items() if text is not None)
+        return f"{kind}({text})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -11,7 +12,6 @@ from lambdas.shared.fleet.model import Calendar, CalendarRule, Digest, Schedule
 from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 
-_CRON = re.compile(r"\S+( \S+){5}")
 _RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days)")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -52,8 +52,13 @@ def read_digest(table: Table) -> Digest:
     return digest
 
 
+# A waiting tick keeps its items in one row of the ledger, which holds 400 KB.
+MOST_ITEMS = 200
+ITEMS_BYTES = 200_000
+
+
 def _schedule(name: str, table: Table, agents: Collection[str]) -> Schedule:
-    cron = table.matching("cron", _CRON, "six fields like '0 6 ? * MON-FRI *'")
+    cron = _cron(table)
     rate = table.matching("rate", _RATE, "a rate like '15 minutes'")
     at = _instant(table)
     if sum(table.has(key) for key in ("cron", "rate", "at")) != 1:
@@ -72,7 +77,7 @@ def _schedule(name: str, table: Table, agents: Collection[str]) -> Schedule:
         flexible_minutes=table.whole_or("flexible_minutes", 0, 0, 1440),
         max_lateness_seconds=table.whole("max_lateness_seconds", 60, 86_400),
         grace_seconds=table.whole_or("grace_seconds", 300, 60, 86_400),
-        catch_up=table.boolean("catch_up", default=False),
+        catch_up=cast(Any, table.choice("catch_up", ("last", "all"))),
         items=_items(table),
         enabled=table.boolean("enabled", default=True),
     )
@@ -91,14 +96,49 @@ def _instant(table: Table) -> str | None:
     return None
 
 
+def _cron(table: Table) -> str | None:
+    text = table.text("cron", want="six fields like '0 6 ? * MON-FRI *'")
+    if text is None:
+        return None
+    # Imported here: only a fleet with such schedules pays for it.
+    from lambdas.shared.cron import CronError, parse
+
+    try:
+        cron = parse(text)
+    except CronError as error:
+        table.problem("cron", str(error))
+        return text
+    if not cron.is_possible:
+        table.problem(
+            "cron",
+            f"{text!r} never fires: no year of it has such a day; the next five"
+            " fires: none",
+        )
+    return " ".join(text.split())
+
+
 def _items(table: Table) -> tuple[Any, ...]:
     value = table.raw("items")
     if value is None:
         return ()
-    if isinstance(value, list) and value:
-        return tuple(value)
-    table.problem("items", f"want a list that is not empty, got {shown(value)}")
-    return ()
+    if not isinstance(value, list) or not value:
+        table.problem("items", f"want a list that is not empty, got {shown(value)}")
+        return ()
+    try:
+        texts = [json.dumps(item, sort_keys=True, allow_nan=False) for item in value]
+    except (TypeError, ValueError) as error:
+        table.problem("items", f"want what JSON can hold: {error}")
+        return ()
+    size = sum(map(len, texts))
+    if len(value) > MOST_ITEMS:
+        table.problem("items", f"want at most {MOST_ITEMS} of them, got {len(value)}")
+    if size > ITEMS_BYTES:
+        table.problem("items", f"want at most {ITEMS_BYTES} bytes as JSON, got {size}")
+    for item, text in zip(value, texts, strict=True):
+        if texts.count(text) > 1:
+            table.problem("items", f"want each once, got {shown(item)} twice")
+            break
+    return tuple(value)
 
 
 def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:

@@ -159,12 +159,15 @@ def _weekday(text: str) -> str:
 def test_a_rate_counts_from_its_anchor_and_ignores_the_clock_on_the_wall() -> None:
     daily = RateTimes(timedelta(days=1), utc("2026-10-24T02:30:17"))
 
-    assert texts(daily.after(utc("2026-10-20T00:00")), 2) == [
+    assert texts(daily.after(utc("2026-10-24T02:30:17")), 2) == [
         "2026-10-25T02:30",
         "2026-10-26T02:30",
     ]
-    assert texts(daily.after(utc("2026-10-25T02:30:17")), 1) == ["2026-10-26T02:30"]
-    assert texts(daily.until(utc("2026-10-26T02:30:16")), 5) == ["2026-10-25T02:30"]
+    assert texts(daily.after(utc("2026-10-22T02:30:16")), 1) == ["2026-10-22T02:30"]
+    assert texts(daily.until(utc("2026-10-26T02:30:16")), 2) == [
+        "2026-10-25T02:30",
+        "2026-10-24T02:30",
+    ]
 
 
 def test_a_single_time_is_due_once() -> None:

@@ -1,0 +1,1 @@
+"""Takes the ticks of the fleet's schedules, as EventBridge Scheduler sends them."""

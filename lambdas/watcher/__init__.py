@@ -1,0 +1,1 @@
+"""Compares what the schedules promised with what the ledger shows, and tells."""
