@@ -59,11 +59,10 @@ def deliver_at_once(stack: LocalStack, bodies: list[str]) -> None:
 
 
 def test_racing_deliveries_of_an_event_have_one_effect(stack: LocalStack) -> None:
-    ids = []
+    ids, since = [], stack.wire.mark()
     for _ in range(EVENTS):
         answer = post.send(stack, "slack", post.signed(stack, "slack", "app_mention"))
         ids.append(str(answer.event_id))
-    since = stack.wire.mark()
     # Interleaved, so that copies of one event meet in different workers.
     bodies = [message(stack, event_id) for _ in range(COPIES) for event_id in ids]
 
