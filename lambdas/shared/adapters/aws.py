@@ -11,12 +11,17 @@ from botocore.config import Config
 
 # A sender waits 3 seconds at most (Slack, Discord): a call that hangs must leave
 # time for one more try. "standard" retries throttling and passing errors twice.
+_RETRIES: Any = {"mode": "standard", "total_max_attempts": 3}
 _CONFIG = Config(
     connect_timeout=1,
     read_timeout=3,
-    retries={"mode": "standard", "total_max_attempts": 3},
+    retries=_RETRIES,
     user_agent_extra="bellhop",
 )
+
+# A hung S3 costs read_timeout a try. The receiver is ended after 10 s, and its own
+# "unavailable" must come before: a large body is a sender's largest wait already.
+_FEWER_TRIES: Any = {"s3": {"mode": "standard", "total_max_attempts": 2}}
 
 # boto3's default session is not safe under threads while it makes a client.
 _making = threading.Lock()
@@ -29,7 +34,8 @@ def client(service: str) -> Any:
     Nothing is looked up or sent before the first call of an operation.
     """
     with _making:
-        return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]
+        config = _CONFIG.merge(Config(retries=_FEWER_TRIES.get(service, _RETRIES)))
+        return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 @functools.cache
