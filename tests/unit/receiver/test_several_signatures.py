@@ -174,3 +174,24 @@ def test_mailgun_token_works_once_whatever_event_is_put_beside_it() -> None:
 
     assert [event.kind for event in door.accepted] == ["failed"]
     assert repeated.json["deduplicated"] is True
+
+
+def changes(*texts: str) -> dict[str, Any]:
+    """Return an entry as Meta puts changes together."""
+    values = [{"messages": [{"from": "17", "id": text}]} for text in texts]
+    return {"id": "1", "changes": [{"field": "messages", "value": v} for v in values]}
+
+
+def test_changes_are_recognised_however_meta_puts_them_together() -> None:
+    door = Door("meta", identity="body")
+
+    for entries in ([changes("a", "b")], [changes("a"), changes("b", "c")]):
+        body = json.dumps({"object": "page", "entry": entries}).encode()
+        signature = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        headers = {"X-Hub-Signature-256": f"sha256={signature}"}
+        assert door.knock(Call(headers=headers, body=body)).status == 200
+
+    assert len(door.accepted) == 3
+    assert {(e.kind, e.tenant, e.actor) for e in door.accepted} == {
+        ("page.messages", "1", "17")
+    }
