@@ -83,7 +83,8 @@ def test_racing_deliveries_of_an_event_have_one_effect(stack: LocalStack) -> Non
     workers = {
         c.pid for c in stack.wire.calls(since, stack.functions["worker:counter"])
     }
-    print(f"{len(bodies)} deliveries, {len(workers)} workers, {len(requests)} effects")
+    print(f"{len(bodies)} deliveries of {EVENTS} events to {len(workers)} processes:")
+    print(f"{len(requests)} requests outside, {sum(counts.values())} effects")
     assert set(counts.values()) == {1}
     assert len(workers) > 1
     assert stack.waiting(queue.dlq_url) == 0
