@@ -58,6 +58,10 @@ class Encryption(Construct):
         """Let ``role`` write to our queues."""
         self._allow(role, "sqs", _WRITE)
 
+    def allow_publish(self, role: iam.IRole) -> None:
+        """Let ``role`` write to our topics."""
+        self._allow(role, "sns", _WRITE)
+
     def allow_receive(self, role: iam.IRole) -> None:
         """Let ``role`` read from our queues."""
         self._allow(role, "sqs", _READ)

@@ -12,6 +12,7 @@ from lambdas.shared.fleet import Fleet, FleetError, logical_name
 from lambdas.shared.senders import SenderTraits
 from stacks.bus import Bus
 from stacks.code import Assets
+from stacks.digest import Digest
 from stacks.encryption import Encryption
 from stacks.function import Functions
 from stacks.ingress import Ingress
@@ -71,6 +72,18 @@ class FleetStack(Stack):
             encryption=encryption,
         )
         self._make_carriers(functions, ledger, bus, failures, workers)
+        if fleet.digest is not None:
+            Digest(
+                self,
+                "Digest",
+                settings=fleet.digest,
+                functions=functions,
+                dead_letters=workers.dead_letters,
+                ledger=ledger,
+                failures=failures,
+                secrets=secrets,
+                encryption=encryption,
+            )
         self._tell(ingress, ledger, bus)
         self._tell_queues(failures, workers)
         self._pin(fleet.region)
@@ -154,4 +167,5 @@ class FleetStack(Stack):
 def _secret_names(fleet: Fleet, traits: Mapping[str, SenderTraits]) -> list[str]:
     """Some senders prove themselves without a secret of ours."""
     sources = fleet.sources.values()
-    return [each.secret_name for each in sources if traits[each.name].secret]
+    names = [each.secret_name for each in sources if traits[each.name].secret]
+    return names if fleet.digest is None else [*names, fleet.digest.secret_name]

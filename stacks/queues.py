@@ -38,6 +38,11 @@ class FailureQueues(Construct):
             [f"arn:{stack.partition}:events:{at}:rule/*{stack.stack_name}-*"],
         )
 
+    @property
+    def all(self) -> list[sqs.Queue]:
+        """All of them: of rules, schedules, the relay and asynchronous functions."""
+        return [self.rules, self.schedules, self.parked, self.asynchronous]
+
     def allow_send(self, role: iam.IRole, queue: sqs.Queue) -> None:
         """Let ``role`` write to ``queue``: its permission, and the key's."""
         role.add_to_principal_policy(

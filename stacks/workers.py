@@ -51,6 +51,11 @@ class Workers(Construct):
         }
 
     @property
+    def dead_letters(self) -> dict[str, sqs.Queue]:
+        """The agents' dead letter queues, by the agent's name."""
+        return {name: worker.dead_letters for name, worker in self.by_agent.items()}
+
+    @property
     def queues(self) -> dict[str, sqs.Queue]:
         """The agents' queues, by the agent's name."""
         return {name: worker.queue for name, worker in self.by_agent.items()}

@@ -76,10 +76,26 @@ class SweepSettings(LedgerSettings):
 
     def queues_of(self, agents: Iterable[str]) -> dict[str, str]:
         """Return the queue URLs by the agents' names, given in the fleet's order."""
-        listed: list[str] = json.loads(self.queue_urls)
-        base = listed[0].rpartition("/")[0] if listed else ""
-        urls = [f"{base}/{each.rpartition('/')[2]}" for each in listed]
-        return dict(zip(agents, urls, strict=True))
+        return _urls(self.queue_urls, agents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestSettings(LedgerSettings):
+    """The digest reads every failure queue and tells what is in them.
+
+    ``queue_urls`` as for the sweep: the agents' dead letters in the fleet's
+    order, then those of rules, schedules, relay and asynchronous functions.
+    ``topic_arn`` is ``none`` where nobody asked for mail.
+    """
+
+    queue_urls: str
+    stack_name: str
+    region: str
+    topic_arn: str
+
+    def queues_of(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the failure queues' URLs by name, given in that order."""
+        return _urls(self.queue_urls, names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,3 +114,10 @@ class WorkerSettings(LedgerSettings):
 
     agent_name: str
     queue_url: str
+
+
+def _urls(queue_urls: str, names: Iterable[str]) -> dict[str, str]:
+    listed: list[str] = json.loads(queue_urls)
+    base = listed[0].rpartition("/")[0] if listed else ""
+    urls = [f"{base}/{each.rpartition('/')[2]}" for each in listed]
+    return dict(zip(names, urls, strict=True))

@@ -6,7 +6,7 @@ so that attempts and reasons survive and a stale worker changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -81,7 +81,7 @@ class RunRow(BasePersistenceLayer):
         clock: Clock,
         visibility_seconds: int,
         judge: Callable[[BaseException], Ending],
-        invocation: str | None = None,
+        invocation: Mapping[str, str] | None = None,
     ) -> None:
         """``judge`` says how an attempt ends that raised; ``token`` is new.
 
