@@ -56,6 +56,7 @@ STAGES = [
     _pytest("unit", "tests/unit", "-n", "2"),
     _pytest("ports", "tests/ports", "-n", "2"),
     _pytest("infra", "tests/infra"),
+    _pytest("model", "tests/model"),
     _pytest("flows", "tests/flows"),
     _pytest("sdks", "tests/sdk"),
     _pytest("end to end", "tests/e2e", "-m", "not crash_matrix"),

@@ -1,0 +1,413 @@
+"""The real runner between a model of SQS, a table in memory and an outside world.
+
+A case is a list of moves. Each is one line of text, so that a case that breaks a
+rule can be printed, read, and played again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lambdas.shared.errors import GiveUp, RetryLater, Unavailable
+from lambdas.shared.event import Event
+from lambdas.shared.ledger import TableLedger
+from lambdas.shared.story import EFFECT, RUN, STEP
+from lambdas.shared.table import Change, Condition, Outcome, Row
+from lambdas.worker.delivery import Message
+from lambdas.worker.runner import Ports, Runner
+from tests.fakes.clock import FakeClock
+from tests.fakes.ledger import FakeBodies, FakeTable
+from tests.fakes.worker import (
+    ISSUE,
+    LEDGER_DAYS,
+    TRIAGE,
+    FakeTime,
+    envelope,
+    record,
+)
+from tests.model.outside import Kind, Outside
+from tests.model.process import Call, Process, call, working
+from tests.model.queue import Letter, ModelQueue, Place
+from tests.model.rules import OVER, Watch, Work
+
+SPEC = replace(
+    TRIAGE,
+    timeout_seconds=3,
+    max_receives=3,
+    backoff_base_seconds=1,
+    backoff_max_seconds=4,
+)
+LEASE_MS = SPEC.timeout_seconds * 1000
+EFFECTS = ("order", "tell")
+# More than any case needs; a queue that never empties is itself a fault.
+_ROUNDS = 60
+_TO_THE_END = 1000
+
+
+class Broken(Exception):
+    """A rule did not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happens; ``what`` names an event, a message or a worker."""
+
+    verb: str
+    what: str = ""
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.what} {self.number or ''}".replace("  ", " ").strip()
+
+    @classmethod
+    def read(cls, line: str) -> Move:
+        verb, what, number = (*line.split(), "", "")[:3]
+        if what.isdigit():
+            what, number = "", what
+        return cls(verb, what, int(number or 0))
+
+
+class StandingTable(FakeTable):
+    """A table before every call of which the calling process stands."""
+
+    def __init__(self, watch: Watch, clock: FakeClock) -> None:
+        super().__init__()
+        self._watch = watch
+        self._clock = clock
+
+    def put(self, row: Row, *, when: Condition | None = None) -> bool:
+        make = super().put
+        name = f"put {row['sk']}"
+        return bool(call(name, lambda: make(row, when=when)))
+
+    def get(self, pk: str, sk: str) -> Row | None:
+        make = super().get
+        found: Row | None = call(f"get {sk}", lambda: make(pk, sk))
+        return found
+
+    def update(self, pk: str, sk: str, change: Change, *, when: Condition) -> Outcome:
+        make = super().update
+
+        def made() -> Outcome:
+            old = self.rows.get((pk, sk), {})
+            outcome = make(pk, sk, change, when=when)
+            if outcome.done:
+                self._saw(pk, sk, old, outcome.row)
+            return outcome
+
+        outcome: Outcome = call(f"update {sk}", made)
+        return outcome
+
+    def _saw(self, pk: str, sk: str, old: Row, new: Row) -> None:
+        if sk.startswith(RUN):
+            self._watch.run_row(working(), old, new, self._clock.ms)
+        elif sk.startswith(STEP):
+            name = sk.rpartition("#")[2]
+            self._watch.stored.add((pk, name, new["generation"]))
+
+
+class System:
+    """Events, their messages, and the workers that were started for them."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.clock = FakeClock()
+        self.queue = ModelQueue(
+            self.clock,
+            visibility_ms=SPEC.visibility_seconds * 1000,
+            receives=SPEC.max_receives,
+        )
+        self.watch = Watch(queue=self.queue, max_receives=SPEC.max_receives)
+        self.outside = Outside(kind)
+        self.table = StandingTable(self.watch, self.clock)
+        self.bodies = FakeBodies()
+        self.ledger = TableLedger(self.table, self.bodies, ledger_days=LEDGER_DAYS)
+        self.workers: dict[str, Process] = {}
+        self.events: dict[str, Event] = {}
+        #: The highest that were asked for: of the run, and of its effects.
+        self.generations: dict[str, tuple[int, int]] = {}
+        #: Events that met a crash, a failed call or a second delivery at once.
+        self.disturbed: set[str] = set()
+        tokens = itertools.count(1)
+        ports = Ports(
+            ledger=self.ledger,
+            table=self.table,
+            bodies=self.bodies,
+            queue=_Standing(self.queue),
+            secret_of=str,
+            clock=self.clock,
+            chance=max,
+            token=lambda: f"token-{next(tokens)}",
+        )
+        self._runner = Runner(SPEC, ports, load=lambda *_: self._agent)
+
+    def row(self, event_id: str) -> Row:
+        return self.table.rows.get((event_id, f"{RUN}{SPEC.key}"), {})
+
+    def do(self, move: Move) -> bool:
+        """Make ``move``; ``False`` when it cannot be made now."""
+        # No two things happen in the same millisecond.
+        self.clock.advance(0.001)
+        made: bool = getattr(self, f"_{move.verb}")(move)
+        if self.watch.broken:
+            raise Broken(self.watch.broken[0])
+        return made
+
+    # Moves
+
+    def _send(self, move: Move) -> bool:
+        """Send an event's message, as the relay does once or more."""
+        if move.what not in self.events:
+            event = replace(ISSUE, id=move.what, received_at=self.clock())
+            self.events[event.id] = event
+            self.generations[event.id] = (0, 0)
+            self.ledger.accept(event)
+        self.queue.send(move.what, *self.generations[move.what])
+        return True
+
+    _replay = _send
+
+    def _again(self, move: Move) -> bool:
+        """Replay for fresh effects."""
+        return self._anew(move.what, keeps_effects=False)
+
+    def _keep(self, move: Move) -> bool:
+        """Replay what is done already, and keep the effects that were made."""
+        return self._anew(move.what, keeps_effects=True)
+
+    def _anew(self, event_id: str, *, keeps_effects: bool) -> bool:
+        if event_id not in self.events:
+            return False
+        generation, effects = self.generations[event_id]
+        fresh = (generation + 1, effects if keeps_effects else generation + 1)
+        self.generations[event_id] = fresh
+        self.queue.send(event_id, *fresh)
+        return True
+
+    def _receive(self, move: Move) -> bool:
+        letter = self.queue.letters.get(move.what)
+        return letter in self.queue.visible() and self._started(letter)
+
+    def _repeat(self, move: Move) -> bool:
+        """Deliver a hidden message: at least once means more than once, too."""
+        letter = self.queue.letters.get(move.what)
+        if letter is None or letter not in self.queue.repeatable():
+            return False
+        self.disturbed.add(letter.event_id)
+        return self._started(letter)
+
+    def _go(self, move: Move, first: Call = Call.MADE) -> bool:
+        process = self.workers.get(move.what)
+        if process is None or process.is_over:
+            return False
+        first = self._possible(process, first)
+        if first is not Call.MADE:
+            self.disturbed.add(process.work.letter.event_id)
+        process.go(move.number or 1, first)
+        return True
+
+    def _crash(self, move: Move) -> bool:
+        return self._go(move, Call.CRASH)
+
+    def _fail(self, move: Move) -> bool:
+        return self._go(move, Call.FAIL)
+
+    def _lose(self, move: Move) -> bool:
+        return self._go(move, Call.LOSE)
+
+    def _twice(self, move: Move) -> bool:
+        return self._go(move, Call.TWICE)
+
+    def _giveup(self, move: Move) -> bool:
+        return self._go(move, Call.GIVE_UP)
+
+    def _wait(self, move: Move) -> bool:
+        self.clock.advance(move.number / 1000)
+        return True
+
+    def _redrive(self, move: Move) -> bool:
+        letter = self.queue.letters.get(move.what)
+        if letter is None or letter.place is not Place.DEAD_LETTERS:
+            return False
+        self.queue.redrive(letter)
+        return True
+
+    def _resolve(self, move: Move) -> bool:
+        """Look at the other side, and say of every effect in doubt what is true."""
+        at_work = (p.work.letter.event_id for p in self.workers.values() if p.standing)
+        if move.what in at_work:
+            return False
+        settled = False
+        for name in EFFECTS:
+            row = self.table.rows.get((move.what, f"{EFFECT}{SPEC.key}#{name}"), {})
+            settled |= self.ledger.settle(
+                move.what,
+                SPEC.key,
+                name,
+                happened=row.get("operation_id") in self.outside.operations,
+                at=self.clock(),
+            )
+        return settled
+
+    # The worker
+
+    def _started(self, letter: Letter) -> bool:
+        if not self.queue.receive(letter):
+            return False
+        name = f"{letter.id}/{letter.receives}"
+        work = Work(
+            name=name,
+            letter=letter,
+            receipt=letter.receipt,
+            latest_start_ms=letter.visible_ms - LEASE_MS - 1,
+        )
+        self.workers[name] = Process(work, lambda: self._invoke(work))
+        return True
+
+    def _invoke(self, work: Work) -> None:
+        """Be Lambda: hand the message over, and delete it if it was done."""
+        letter = work.letter
+        event = self.events[letter.event_id]
+        told = record(
+            envelope(
+                event,
+                generation=letter.generation,
+                effects_generation=letter.effects_generation,
+            ),
+            message_id=letter.id,
+            receive_count=letter.receives,
+            sent_ms=letter.sent_ms,
+        )
+        told["receiptHandle"] = work.receipt
+        first = "ApproximateFirstReceiveTimestamp"
+        told["attributes"][first] = str(letter.first_received_ms)
+        verdict = self._runner.take(Message.from_record(told), FakeTime(LEASE_MS))
+
+        def answer() -> None:
+            if verdict.is_done and self.queue.delete(work.receipt):
+                self.watch.acknowledged(work, self.row(letter.event_id))
+
+        # An answer that does not reach Lambda is as a crash: the message comes back.
+        with contextlib.suppress(Unavailable):
+            call("answer", answer)
+
+    def _agent(self, _: Event, run: Any) -> None:
+        work = working()
+        self.watch.agent_began(work, self.clock.ms)
+        try:
+            self._work(work, run)
+        finally:
+            self.watch.agent_ended(work)
+
+    def _work(self, work: Work, run: Any) -> None:
+        for number, effect in enumerate(EFFECTS):
+            made = run.step(f"think-{number}", self._think, work, f"think-{number}")
+            if made != {"thought": f"think-{number}"}:
+                self.watch.breaks(f"a step returned {made!r}")
+            run.effect(effect, self.outside.effect(work, effect))
+        call(
+            "return",
+            lambda: None,
+            {
+                Call.FAIL: RetryLater("busy"),
+                Call.LOSE: ValueError("bug"),
+                Call.GIVE_UP: GiveUp("never"),
+            },
+        )
+
+    def _think(self, work: Work, name: str) -> dict[str, str]:
+        self.watch.step_began(work, name)
+        call(name, lambda: None, {Call.GIVE_UP: GiveUp("never")})
+        return {"thought": name}
+
+    def _possible(self, process: Process, first: Call) -> Call:
+        work = process.work
+        # Lambda begins soon after the receive or not at all: the visibility of six
+        # time-outs leaves five for that.
+        if process.standing == "start" and self.clock.ms > work.latest_start_ms:
+            return Call.CRASH
+        # Looking and sending are two calls: nothing can bind them where the other
+        # side knows no keys. docs/reference/guarantees.md says so.
+        is_between = process.standing.startswith("effect")
+        is_late = work.leased_until_ms <= self.clock.ms
+        if self.outside.kind is Kind.SHOWS and is_between and is_late:
+            return Call.CRASH
+        return first
+
+    # The end of a case
+
+    def settle(self) -> None:
+        """Let all that was begun end by itself, nothing failing any more."""
+        for name in list(self.workers):
+            self.do(Move("go", name, _TO_THE_END))
+        for _ in range(_ROUNDS):
+            waiting = self.queue.at(Place.QUEUE)
+            if not waiting:
+                return
+            now_ms = self.clock.ms
+            next_ms = min(letter.visible_ms for letter in waiting)
+            self.do(Move("wait", number=max(0, next_ms - now_ms)))
+            for letter in self.queue.visible():
+                if self.do(Move("receive", letter.id)):
+                    self.do(Move("go", f"{letter.id}/{letter.receives}", _TO_THE_END))
+        raise Broken("the queue does not empty")
+
+    def check_settled(self) -> None:
+        """Each run is over or has a letter that says so."""
+        for event_id in self.events:
+            row = self.row(event_id)
+            self.watch.not_lost(event_id, row)
+            letters = self.queue.at(Place.DEAD_LETTERS, event_id)
+            if event_id in self.disturbed or row["state"] in OVER:
+                continue
+            died_ms = self.watch.died_ms.get(event_id, 0)
+            if any(m.sent_ms > died_ms for m in self.queue.letters.values()):
+                continue
+            if (row["state"], len(letters)) != ("DEAD", 1):
+                self.watch.breaks(
+                    f"{event_id} is {row['state']} with {len(letters)} dead letters"
+                )
+        self._once()
+
+    def check_redriven(self) -> None:
+        """An operator redrives everything: all of it ends well."""
+        for _ in range(3):
+            for event_id in self.events:
+                self.do(Move("resolve", event_id))
+            for letter in self.queue.at(Place.DEAD_LETTERS):
+                self.do(Move("redrive", letter.id))
+            self.settle()
+        for event_id, (generation, effects) in self.generations.items():
+            row = self.row(event_id)
+            if (row["state"], row["generation"]) != ("SUCCEEDED", generation):
+                self.watch.breaks(f"{event_id} is {row['state']} after its redrive")
+            for effect in EFFECTS:
+                if self.outside.happened[event_id, effect, effects] != 1:
+                    self.watch.breaks(f"{effect!r} of a run that succeeded is missing")
+        if self.queue.at(Place.DEAD_LETTERS):
+            self.watch.breaks("a dead letter cannot be redriven")
+        self._once()
+
+    def _once(self) -> None:
+        for told, count in self.outside.happened.items():
+            if count > 1:
+                self.watch.breaks(f"{told} happened {count} times")
+        if self.watch.broken:
+            raise Broken(self.watch.broken[0])
+
+    def end(self) -> None:
+        """Let no thread outlive its case."""
+        for process in self.workers.values():
+            process.go(1, Call.CRASH)
+
+
+class _Standing:
+    """The queue before every call of which the calling process stands."""
+
+    def __init__(self, queue: ModelQueue) -> None:
+        self._queue = queue
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        call("hide", lambda: self._queue.hide(receipt, seconds))
