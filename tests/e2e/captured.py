@@ -13,8 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lambdas.receiver.places import instant
+from lambdas.receiver.senders import load
 from lambdas.shared import senders
-from lambdas.shared.fleet import FleetError, parse
+from lambdas.shared.fleet import FleetError, Generic, Source, parse
 from local.stack import LocalStack
 
 Vector = Mapping[str, Any]
@@ -30,6 +31,7 @@ _GENERIC = {
         "timestamp_header": "Date",
     },
 }
+_ANY = Generic(algorithm="sha256", signature_header="X-Signature")
 _GOOGLE_KEYS = "https://www.googleapis.com/oauth2/v3/certs"
 # What a vector tells, by the sender's own keys of the table.
 _OPTIONS = {
@@ -146,6 +148,13 @@ def body(vector: Vector) -> bytes:
     if repeat:
         return bytes(repeat["char"].encode() * repeat["count"])
     return base64.b64decode(vector["body_b64"] or "")
+
+
+def is_one_event(vector: Vector) -> bool:
+    """Whether the sender puts one event into a request, whose body it then is."""
+    sender = "generic" if vector["scheme"] in _GENERIC else vector["sender"]
+    source = Source(name=sender, sender=sender, secret_name="unused", generic=_ANY)
+    return load(source).split is None
 
 
 def judged_at(vector: Vector) -> datetime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from tests.e2e.captured import Doorway, Doorways, Heard, Vector
 
 pytestmark = pytest.mark.real_data
 
+_STORES = ("dynamodb.", "s3.")
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -29,6 +32,7 @@ class Judged:
     vector: Vector
     source: str
     heard: Heard
+    writes: int
 
     @property
     def is_ours(self) -> bool:
@@ -96,7 +100,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             secrets.put_secret_value(
                 SecretId=stack.secrets[doorway.name], SecretString=doorway.secret
             )
-        judged = [Judged(v, door.name, bring(stack, v, door)) for v, door in pairs]
+        judged = [bring(stack, vector, doorway) for vector, doorway in pairs]
         stack.set_clock()
         greeted = [(c, greet(stack, c["request"], door)) for c, door in greetings]
         yield Run(stack, judged, greeted, left_out)
@@ -108,9 +112,10 @@ def as_vector(case: Mapping[str, Any]) -> Vector:
     return {**case["config"], "sender": case["sender"], "scheme": "", "secret": secret}
 
 
-def bring(stack: LocalStack, vector: Vector, doorway: Doorway) -> Heard:
+def bring(stack: LocalStack, vector: Vector, doorway: Doorway) -> Judged:
     stack.set_clock(captured.judged_at(vector).isoformat())
     captured.publish(stack, vector)
+    since = stack.wire.mark()
     heard = captured.send(
         stack,
         doorway.name,
@@ -120,7 +125,9 @@ def bring(stack: LocalStack, vector: Vector, doorway: Doorway) -> Heard:
         content=captured.body(vector),
     )
     real_data.used("vectors")
-    return heard
+    calls = stack.wire.counts(since, stack.functions["receiver"])
+    writes = sum(n for call, n in calls.items() if call.startswith(_STORES))
+    return Judged(vector, doorway.name, heard, writes)
 
 
 def greet(stack: LocalStack, asked: Mapping[str, Any], doorway: Doorway) -> Heard:
@@ -152,16 +159,28 @@ def test_every_captured_request_gets_its_verdict(
 
 def test_what_was_accepted_is_written_down_whole_and_nothing_else(run: Run) -> None:
     """Handshakes and refusals leave no row; a repeat leaves no second one."""
-    accepted = {i: j for j in run.judged for i in j.heard.event_ids}
+    # Some captured requests share an id: what came first is kept.
+    accepted = {i: j for j in reversed(run.judged) for i in j.heard.event_ids}
 
     for event_id, judged in accepted.items():
         row = run.stack.rows(event_id)["event"]
         assert (row["source"], row["via"]) == (judged.source, "door")
         assert event_id.startswith(f"{judged.source}:")
+        if captured.is_one_event(judged.vector):
+            kept = zlib.decompress(bytes(row["body"]))
+            assert kept == captured.body(judged.vector), judged.vector["id"]
     further = written(run.stack) - set(accepted)
     assert {event_id.partition(":")[0] for event_id in further} <= silent(run)
     assert len(further) <= sum(j.outcome == "answered" for j in run.judged)
     assert len(accepted) >= 20
+
+
+def test_acceptance_costs_a_write_per_event_and_a_refusal_none(run: Run) -> None:
+    refused = [j for j in run.judged if j.heard.status >= 400]
+    accepted = [j for j in run.judged if j.heard.event_ids]
+
+    assert {j.writes for j in refused} == {0}
+    assert all(j.writes == len(j.heard.event_ids) for j in accepted)
 
 
 def test_answers_to_forgers_say_nothing(run: Run) -> None:
