@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from aws_lambda_powertools.metrics import MetricUnit
-
 from lambdas.receiver import senders
 from lambdas.receiver.request import Answer, Request, from_api_gateway, json_answer
 from lambdas.receiver.senders import Sender
@@ -18,7 +16,7 @@ from lambdas.shared.errors import Code, Misconfigured, Rejected, Unavailable
 from lambdas.shared.event import Event
 from lambdas.shared.fetch import Fetch, nothing
 from lambdas.shared.fleet import Fleet, Source
-from lambdas.shared.observe import count, logger, measure
+from lambdas.shared.observe import Unit, count, logger, measure
 from lambdas.shared.secrets import Secrets
 
 _STATUS = {
@@ -91,7 +89,7 @@ class Intake:
             )
             answer = json_answer({"error": "internal"}, status=500)
         spent = (time.perf_counter() - started) * 1000
-        measure("ReceiverMilliseconds", spent, MetricUnit.Milliseconds)
+        measure("ReceiverMilliseconds", spent, Unit.MILLISECONDS)
         return answer.to_api_gateway()
 
     def _take(self, event: Mapping[str, Any], name: str) -> Answer:

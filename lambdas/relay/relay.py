@@ -13,13 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Protocol
 
-from aws_lambda_powertools.metrics import MetricUnit
-
 from lambdas.shared.bus import Bus, Entry, Unpublishable, entry_of, listeners
 from lambdas.shared.clock import Clock
 from lambdas.shared.fleet import Agent
 from lambdas.shared.ledger import EVENT_ROW
-from lambdas.shared.observe import count, logger, measure
+from lambdas.shared.observe import Unit, count, logger, measure
 from lambdas.shared.table import Row
 
 # Rows of events that nobody hears are written one by one, but not one after another.
@@ -105,7 +103,7 @@ class Relay:
         oldest = min(entry.detail["received_at"] for entry in entries)
         age = self._clock() - datetime.fromisoformat(oldest)
         # Two machines' clocks may differ by moments: an age is never negative.
-        measure("RelayAgeSeconds", max(0.0, age.total_seconds()), MetricUnit.Seconds)
+        measure("RelayAgeSeconds", max(0.0, age.total_seconds()), Unit.SECONDS)
 
 
 def _new_event(record: Mapping[str, Any]) -> Row | None:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from aws_lambda_powertools.metrics import MetricUnit
-
-from lambdas.shared.observe import count, logger, measure
+from lambdas.shared.observe import Unit, count, logger, measure
 from lambdas.worker.claim import Verdict
 from lambdas.worker.delivery import Delivery
 from lambdas.worker.runs import RunRow
@@ -107,5 +105,5 @@ def _count(name: str, agent: str) -> None:
 
 
 def _measure(name: str, value: float, agent: str) -> None:
-    measure(name, value, MetricUnit.Seconds)
-    measure(name, value, MetricUnit.Seconds, Agent=agent)
+    measure(name, value, Unit.SECONDS)
+    measure(name, value, Unit.SECONDS, Agent=agent)

@@ -1,0 +1,1 @@
+"""Batches of a hundred stream records, EventBridge 15 ms away."""

@@ -1,0 +1,1 @@
+"""A bare interpreter, which both sides pay for and neither is measured by."""

@@ -1,0 +1,1 @@
+"""Batches of ten messages, each AWS call 5 ms away."""

@@ -1,0 +1,66 @@
+"""Metrics: one EMF line each, exactly as Powertools writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.metrics import MetricUnit, single_metric
+
+from lambdas.shared.observe import NAMESPACE, Unit, count, measure
+
+
+def _printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    line: dict[str, Any] = json.loads(capsys.readouterr().out)
+    del line["_aws"]["Timestamp"]
+    return line
+
+
+@pytest.mark.parametrize(
+    "dimensions",
+    [{}, {"Source": "github"}, {"Source": "github", "Which": "current"}],
+    ids=["none", "one", "two"],
+)
+@pytest.mark.parametrize(
+    ("unit", "theirs", "value"),
+    [
+        (Unit.COUNT, MetricUnit.Count, 3),
+        (Unit.SECONDS, MetricUnit.Seconds, 0.25),
+        (Unit.MILLISECONDS, MetricUnit.Milliseconds, 1e-9),
+    ],
+)
+def test_a_line_is_the_one_that_powertools_writes(
+    unit: Unit,
+    theirs: MetricUnit,
+    value: float,
+    dimensions: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with single_metric(
+        name="Things", unit=theirs, value=value, namespace=NAMESPACE
+    ) as metric:
+        metric.service = ""  # else one more dimension
+        for name, text in dimensions.items():
+            metric.add_dimension(name=name, value=text)
+    wanted = _printed(capsys)
+
+    measure("Things", value, unit, **dimensions)
+
+    assert _printed(capsys) == wanted
+
+
+def test_a_count_adds_one_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
+    count("Things")
+    assert _printed(capsys)["Things"] == [1.0]
+    count("Things", 7)
+    assert _printed(capsys)["Things"] == [7.0]
+
+
+def test_a_line_holds_one_timestamp_in_milliseconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    count("Things")
+    told = json.loads(capsys.readouterr().out)["_aws"]["Timestamp"]
+    assert isinstance(told, int)
+    assert told > 1_700_000_000_000
