@@ -1,7 +1,7 @@
 """Box: webhooks (version 2) of an app.
 
 Set up: Developer Console > the app > Webhooks; generate both signature keys and
-  store them as ``current`` and ``previous``.
+  store one. Box signs with both: to renew that one, rotate to the other first.
 Signed: the raw body and Box-Delivery-Timestamp, HMAC-SHA256, base64,
   Box-Signature-Primary or Box-Signature-Secondary, by either key; 600 s.
 Retries: up to ten in 2 h; an answer is wanted within 30 s.
