@@ -14,8 +14,10 @@ import typer
 
 from cli import samples, signers, vault
 from cli.output import FOUND, UsageError
+from cli.publish import publish
 from cli.session import Session, verb
 from cli.signers import Delivery, Signer
+from cli.target import Target
 from cli.wire import Answer, Wire
 from lambdas.shared import clock
 from lambdas.shared.fleet import Source
@@ -184,13 +186,22 @@ def _door(
 def _secret(session: Session, source: str, sender: str, which: str) -> str:
     signer = _signer(sender)
     if signer.has_key_pair:
-        return vault.private_key(session.target, source, signer)
+        return _key(session.target, source, signer)
     kept = vault.fetch(session.target, source)
     if which == "current":
         return kept.current
     if kept.previous is None:
         raise UsageError(f"{source} has no previous secret")
     return kept.previous
+
+
+def _key(target: Target, name: str, signer: Signer) -> str:
+    """Return a sender's private key, and publish what the sender would of it."""
+    key = vault.private_key(target, name, signer)
+    options = {**signer.options, **_options(target.fleet.sources.get(name))}
+    if target.world_url is not None:
+        publish(target.world_url, signer.serves(key, target.now(), options))
+    return key
 
 
 def _source(session: Session, name: str) -> Source | None:

@@ -53,6 +53,7 @@ class Target:
     secrets: Mapping[str, str] = field(default_factory=dict)
     clock_file: Path | None = None
     fleet_file: Path | None = None
+    world_url: str | None = None
     _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _making: threading.Lock = field(
         default_factory=threading.Lock, init=False, repr=False
@@ -191,6 +192,7 @@ def _local(file: Path) -> Target:
         secrets=stack["secrets"],
         clock_file=Path(stack["clock_file"]),
         fleet_file=Path(stack["fleet"]) if stack.get("fleet") else None,
+        world_url=stack["world_url"],
     )
 
 

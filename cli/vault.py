@@ -37,7 +37,7 @@ def private_key(target: Target, source: str, signer: Signer) -> str:
     """Return the key that stands in for a sender's own, on the local stack.
 
     It is made at the first need, kept beside the stack's other files, and the
-    source is given its public part.
+    source is given its public part, if it holds one.
 
     Raises:
         UsageError: the stack is a deployed one: nobody but the sender has its key.
@@ -53,6 +53,8 @@ def private_key(target: Target, source: str, signer: Signer) -> str:
         file.touch(mode=0o600)
         file.write_text(signer.new_key(), encoding="utf-8")
     key = file.read_text(encoding="utf-8")
+    if not signer.has_secret:
+        return key
     public = signer.public(key)
     if fetch(target, source).current != public:
         store(target, source, Secret(current=public), "secret set")

@@ -16,7 +16,10 @@ SIGNS_TIME_SECONDS = 3600
 FUTURE_SECONDS = 60
 COVERS_BODY = False
 HAS_SECRET = False
-OPTIONS = {"service_account": "push@corner-cafe.iam.gserviceaccount.com"}
+OPTIONS = {
+    "service_account": "push@corner-cafe.iam.gserviceaccount.com",
+    "audience": "https://hooks.example.com/webhooks/google-pubsub",
+}
 
 _KEYS = "https://www.googleapis.com/oauth2/v3/certs"
 
@@ -54,7 +57,7 @@ def claims(draft: Draft) -> dict[str, Any]:
     account = draft.options["service_account"]
     issued = int(draft.at.timestamp())
     return {
-        "aud": draft.options.get("audience", draft.url),
+        "aud": draft.options["audience"],
         "azp": "113774264463038321964",
         "email": account,
         "email_verified": True,

@@ -55,7 +55,7 @@ def rsa_signature(text: str, signed: bytes, *, sha1: bool = False) -> str:
     return base64.b64encode(signature).decode()
 
 
-def certificate(text: str, owner: str, at: datetime, days: int = 30) -> bytes:
+def certificate(text: str, owner: str, at: datetime, *, days: int = 30) -> bytes:
     """Return a certificate of ``owner`` over an RSA key, good around ``at``."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
@@ -70,6 +70,10 @@ def certificate(text: str, owner: str, at: datetime, days: int = 30) -> bytes:
         .serial_number(x509.random_serial_number())
         .not_valid_before(at - timedelta(days=days))
         .not_valid_after(at + timedelta(days=days))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(owner)]),
+            critical=False,
+        )
         .sign(key, hashes.SHA256())
         .public_bytes(_encoding("PEM"))
     )

@@ -2,7 +2,7 @@
 
 Set up: create a push subscription with authentication on; ``service_account`` in
   the source's table is its service account's address, ``audience`` its audience
-  where you chose one (else the address that is called, ``public_url``).
+  (where you chose none, the push endpoint, to the letter).
 Signed: a token in Authorization, RS256 by Google's keys, for an hour: issuer,
   audience, the account's verified address.
 Retries: until the subscription's retention ends (7 days); an answer is wanted
@@ -42,13 +42,13 @@ class _Proof:
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - keys are fetched
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""
         options = request.source.options
-        account = options.get("service_account")
-        if not isinstance(account, str):
-            raise Misconfigured("service_account is missing")
+        account, audience = options.get("service_account"), options.get("audience")
+        if not isinstance(account, str) or not isinstance(audience, str):
+            raise Misconfigured("service_account or audience is missing")
         claims = claims_of_bearer(request, _KEYS, _PIN, now)
         if claims.get("iss") not in _ISSUERS:
             raise Rejected(Code.BAD_SIGNATURE, "another issuer")
-        if claims.get("aud") != options.get("audience", request.url):
+        if claims.get("aud") != audience:
             raise Rejected(Code.BAD_SIGNATURE, "another audience")
         if claims.get("email") != account or claims.get("email_verified") is not True:
             raise Rejected(Code.BAD_SIGNATURE, "another account, or not verified")
@@ -86,9 +86,6 @@ SENDER = Sender(
     secret=False,
     signs_id=False,
     needs="senders",
-    options={
-        "service_account": "who signs",
-        "audience": "for whom, if not the address",
-    },
-    required={"service_account": "text"},
+    options={"service_account": "whose token it is", "audience": "for whom it is"},
+    required={"service_account": "text", "audience": "text"},
 )

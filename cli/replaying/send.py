@@ -1,0 +1,285 @@
+"""Sends chosen runs round again, each once per job, and watches how they fare.
+
+A letter is moved: its body goes to the agent's queue as a new message, then it is
+deleted. A crash between the two leaves a copy, which the claim of the run makes
+harmless. Before that the run's row is marked, so that of two operators one sends.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cli.replaying.choose import Item
+from cli.replaying.job import Job
+from cli.replaying.places import Places
+from cli.target import Target
+from lambdas.shared import bus
+from lambdas.shared.clock import milliseconds, rfc3339
+from lambdas.shared.ledger import EVENT_ROW
+from lambdas.shared.story import RUN, RunRecord, State
+from lambdas.shared.table import Absent, Below, Change, Condition, Is, OneOf, Row
+from lambdas.worker.delivery import Message, NotOurs
+
+# Longer than a pass over a full queue takes; what is not ours is shown again after.
+_HIDE_SECONDS = 300
+# Whoever marked a run and has not sent it by then is not coming back.
+_FORGOTTEN_MS = 15 * 60 * 1000
+_WATCH_EVERY_SECONDS = 1.0
+_WATCHED_AT_ONCE = 25
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What became of a job so far.
+
+    ``taken``: somebody else sends it, or it runs already; ``lost``: the ledger
+    no longer holds its event; ``cleared``: copies of letters that were sent.
+    """
+
+    sent: int = 0
+    taken: int = 0
+    lost: int = 0
+    cleared: int = 0
+    succeeded: int = 0
+    failed_again: int = 0
+    under_way: int = 0
+
+    def told(self) -> dict[str, int]:
+        """Return all of it by name."""
+        return asdict(self)
+
+
+class TooManyFailed(Exception):
+    """What was sent fails again: the rest is kept."""
+
+
+@dataclass(kw_only=True)
+class Sender:
+    """Works on one job. ``step`` is called after each item."""
+
+    target: Target
+    job: Job
+    places: Places
+    per_second: float
+    most_failures: int
+    step: Callable[[], None] = lambda: None
+    sleep: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+    tally: Tally = field(default_factory=Tally)
+    _watched: dict[tuple[str, str], int] = field(default_factory=dict)
+    _last_look: float = 0.0
+
+    def send(self, items: list[Item]) -> None:
+        """Send all of ``items``, at the rate that was asked for.
+
+        Raises:
+            TooManyFailed: more than ``most_failures`` of them failed again.
+        """
+        by_agent: dict[str, dict[tuple[str, str], Item]] = {}
+        for item in items:
+            by_agent.setdefault(item.agent, {})[item.key] = item
+        for agent, pending in by_agent.items():
+            if not self.job.choice.again:
+                self._move(agent, pending)
+            # Their letters are gone, or another operator holds them.
+            for item in list(pending.values()):
+                self._pace(item, lambda one=item: self._publish(one))
+        if self.job.is_resumed and not self.job.choice.again:
+            for agent in self.places.agents() - by_agent.keys():
+                if self.job.choice.agent in {None, agent}:
+                    self._move(agent, {})
+
+    def wait(self, seconds: float) -> None:
+        """Watch what was sent until all of it ended, at most so long.
+
+        Raises:
+            TooManyFailed: as :meth:`send`.
+        """
+        until = self.monotonic() + seconds
+        while self._watched and self.monotonic() < until:
+            self.sleep(0.2)
+            self._look()
+        self.tally.under_way = len(self._watched)
+
+    def _move(self, agent: str, pending: dict[tuple[str, str], Item]) -> None:
+        """Move the letters of ``pending`` out of the agent's DLQ."""
+        box = self.places.dead_letters(agent)
+        key = self.target.fleet.agents[agent].key
+        others: list[Mapping[str, Any]] = []
+        seen: set[str] = set()
+        try:
+            while pending or self.job.is_resumed:
+                batch = box.receive_some(_HIDE_SECONDS)
+                fresh = [each for each in batch if each["MessageId"] not in seen]
+                others += [each for each in batch if each["MessageId"] in seen]
+                seen.update(each["MessageId"] for each in fresh)
+                if not fresh:
+                    break
+                for message in fresh:
+                    event_id = _event_id(message, key)
+                    item = pending.pop((event_id, f"{RUN}{key}"), None)
+                    if item is not None:
+                        self._pace(
+                            item, lambda m=message, i=item: self._redrive(i, m)
+                        ) or others.append(message)
+                    elif not self._clear(message, event_id, key, box):
+                        others.append(message)
+        finally:
+            box.release([Receipt(each["ReceiptHandle"]) for each in others])
+
+    def _redrive(self, item: Item, message: Mapping[str, Any]) -> bool:
+        """Send the letter's own body, then delete it; whether it was ours to send."""
+        if not self._mark(item):
+            self.tally.taken += 1
+            return False
+        self.target.client("sqs").send_message(
+            QueueUrl=self.places.queue(item.agent),
+            MessageBody=message["Body"],
+            MessageAttributes=message.get("MessageAttributes", {}),
+        )
+        self._sent(item)
+        self.places.dead_letters(item.agent).delete(message["ReceiptHandle"])
+        return True
+
+    def _publish(self, item: Item) -> bool:
+        """Send a message made from the ledger, where there is no letter to move."""
+        row = self.target.table.get(item.dead.event_id, EVENT_ROW)
+        if row is None:
+            self.tally.lost += 1
+            return False
+        if not self._mark(item):
+            self.tally.taken += 1
+            return False
+        self.target.client("sqs").send_message(
+            QueueUrl=self.places.queue(item.agent),
+            MessageBody=json.dumps(self._envelope(row, item)),
+        )
+        self._sent(item)
+        return True
+
+    def _envelope(self, row: Row, item: Item) -> dict[str, Any]:
+        entry = bus.entry_of(row)
+        run = item.dead.run
+        detail = dict(entry.detail)
+        if self.job.choice.again:
+            detail["generation"] = run.generation + 1
+            if not self.job.choice.fresh_effects:
+                detail["effects_generation"] = _effects(run)
+        else:
+            detail["generation"] = run.generation
+            detail["effects_generation"] = _effects(run)
+        return {
+            **entry.envelope,
+            "version": "0",
+            "id": str(uuid.uuid4()),
+            "time": rfc3339(self.target.now()),
+            "resources": [],
+            "detail": detail,
+        }
+
+    def _mark(self, item: Item) -> bool:
+        """Take the item for this job; ``False`` when it is not ours to send."""
+        now_ms = milliseconds(self.target.now())
+        run = item.dead.run
+        ended = run.finished_at or 0
+        unmarked: Condition = Absent("replayed_at") | Below("replayed_at", ended)
+        mine = Is("replayed_by", self.job.id)
+        forgotten = Below("replayed_at", now_ms - _FORGOTTEN_MS)
+        change = Change(set={"replayed_at": now_ms, "replayed_by": self.job.id})
+        as_it_was = Is("state", str(run.state)) & Is("finished_at", ended)
+        if self.job.choice.again:
+            as_it_was = as_it_was & Is("generation", run.generation)
+        when = as_it_was & (unmarked | mine | forgotten)
+        done = self.target.table.update(*item.key, change, when=when).done
+        if done:
+            self._watched[item.key] = now_ms
+        return done
+
+    def _clear(
+        self, message: Mapping[str, Any], event_id: str, key: str, box: Any
+    ) -> bool:
+        """Delete the copy that an interrupted job left behind its sent message."""
+        if not self.job.is_resumed or not event_id:
+            return False
+        row = self.target.table.get(event_id, f"{RUN}{key}")
+        if row is None or row.get("replayed_by") != self.job.id:
+            return False
+        has_moved_on = row["state"] != State.DEAD or row["carrier"] != message[
+            "MessageId"
+        ]
+        if not has_moved_on or row.get("carrier") == message["MessageId"]:
+            return False
+        box.delete(message["ReceiptHandle"])
+        self.tally.cleared += 1
+        return True
+
+    def _sent(self, item: Item) -> None:
+        self.tally.sent += 1
+
+    def _pace(self, item: Item, action: Callable[[], bool]) -> bool:
+        began = self.monotonic()
+        was_sent = action()
+        self.step()
+        if was_sent:
+            rest = 1 / self.per_second - (self.monotonic() - began)
+            if rest > 0:
+                self.sleep(rest)
+        if self.monotonic() - self._last_look >= _WATCH_EVERY_SECONDS:
+            self._look()
+        return was_sent
+
+    def _look(self) -> None:
+        """See what became of what was sent; stop when too much of it failed."""
+        self._last_look = self.monotonic()
+        for (event_id, sk), marked_ms in list(self._watched.items())[:_WATCHED_AT_ONCE]:
+            # The oldest are looked at first; those still running go to the end.
+            del self._watched[event_id, sk]
+            row = self.target.table.get(event_id, sk)
+            if row is None:
+                continue
+            ended = row.get("finished_at", 0) >= marked_ms
+            if ended and row["state"] in {State.SUCCEEDED, State.SKIPPED}:
+                self.tally.succeeded += 1
+            elif ended and row["state"] in {State.FAILED, State.DEAD}:
+                self.tally.failed_again += 1
+            else:
+                self._watched[event_id, sk] = marked_ms
+        if self.tally.failed_again > self.most_failures:
+            self.tally.under_way = len(self._watched)
+            raise TooManyFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What SQS wants to hear of a message that was received."""
+
+    receipt: str
+
+
+def _effects(run: RunRecord) -> int:
+    kept = run.effects_generation
+    return run.generation if kept is None else kept
+
+
+def _event_id(message: Mapping[str, Any], key: str) -> str:
+    """Return the event that a letter carries; nothing when it carries none."""
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"SentTimestamp": "0", "ApproximateReceiveCount": "1"},
+    }
+    try:
+        read = Message.from_record(record)
+        if read.is_from_relay:
+            return read.delivery(key).event_id
+        from lambdas.shared import clock
+
+        return read.aws_event(clock.now()).id
+    except NotOurs:
+        return ""
