@@ -1,11 +1,13 @@
 """Starts the engine, in the engine's own environment, with a record of its traffic.
 
 Runs as a file, not as a module of this package: the engine's environment holds
-neither our dependencies nor our folder (``python -P`` keeps that so). Three things
+neither our dependencies nor our folder (``python -P`` keeps that so). Four things
 are added from outside: calls that carry our hook's headers are noted with the
 status they were answered with; the exit codes of function processes are noted,
-which the engine throws away; and AWS's own events can be played, which nobody
-but AWS may put on a bus.
+which the engine throws away; AWS's own events can be played, which nobody
+but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
+reads it (the fact ``repository.full_name``), which the engine does for patterns
+alone.
 """
 
 from __future__ import annotations
@@ -90,6 +92,48 @@ def let_aws_be_played(eventbridge: Any) -> None:
     eventbridge._put_events = put
 
 
+class Split:
+    """An event as a pattern sees it, its dotted names as paths."""
+
+    def __init__(self, view: Any) -> None:
+        """Look at the engine's own view; what is delivered stays as it was put."""
+        self._view = view
+
+    def envelope(self) -> Any:
+        """Return the event without its detail."""
+        return self._view.envelope()
+
+    def event_with_detail(self) -> Any:
+        """Return the whole event."""
+        return split_names(self._view.event_with_detail())
+
+
+def split_names(value: Any) -> Any:
+    """Return JSON values with ``{"a.b": 1}`` as ``{"a": {"b": 1}}``."""
+    if isinstance(value, list):
+        return [split_names(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        *steps, last = name.split(".")
+        place = found
+        for step in steps:
+            below = place.setdefault(step, {})
+            if not isinstance(below, dict):
+                break
+            place = below
+        else:
+            place.setdefault(last, split_names(inner))
+    return found
+
+
+def split_dotted_names(eventbridge: Any) -> None:
+    """Let every rule match on names with dots."""
+    matches = eventbridge._matches_alternative
+    eventbridge._matches_alternative = lambda view, way: matches(Split(view), way)
+
+
 def main() -> None:
     """Serve until the signal; die with the keeper, however that ends."""
     if sys.platform == "linux":
@@ -102,6 +146,7 @@ def main() -> None:
     ministack.app.app = recorded(ministack.app.app, wire)
     note_exits(lambda_runtime, wire)
     let_aws_be_played(eventbridge)
+    split_dotted_names(eventbridge)
     ministack.app.main()
 
 
