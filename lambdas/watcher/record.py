@@ -45,7 +45,6 @@ class Record:
     since: datetime
     until: datetime
     followed: tuple[Followed, ...] = ()
-    missed: int = 0
     was_in_line: bool = False
     version: int = field(default=0, compare=False)
 
@@ -58,7 +57,6 @@ class Record:
         return replace(
             begun,
             followed=old.followed,
-            missed=old.missed,
             was_in_line=old.was_in_line,
             version=old.version,
         )
@@ -71,7 +69,6 @@ class Record:
             since=datetime.fromisoformat(row["since"]),
             until=datetime.fromisoformat(row["until"]),
             followed=tuple(map(_followed, json.loads(row["followed"]))),
-            missed=row["missed"],
             was_in_line=row["was_in_line"],
             version=row["version"],
         )
@@ -89,7 +86,6 @@ class Record:
             "since": self.since.isoformat(),
             "until": self.until.isoformat(),
             "followed": json.dumps(followed, separators=(",", ":")),
-            "missed": self.missed,
             "was_in_line": self.was_in_line,
             "version": self.version + 1,
         }

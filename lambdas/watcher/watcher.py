@@ -20,7 +20,9 @@ from lambdas.shared.fleet import Schedule
 from lambdas.shared.ledger import EVENT_ROW
 from lambdas.shared.observe import count, logger
 from lambdas.shared.story import State
+from lambdas.shared.table import NEW
 from lambdas.shared.ticks import (
+    MISSED,
     Fired,
     Line,
     Look,
@@ -151,7 +153,6 @@ class _Look:
             self._record,
             until=until,
             followed=tuple(followed),
-            missed=self._record.missed + self.found.missed,
         )
 
     def _due(self) -> Iterator[datetime]:
@@ -226,8 +227,10 @@ class _Look:
         if received is None or following is None or State.SKIPPED in _states(look):
             return False
         ends = [run.get("finished_at") for run in look.runs]
-        is_going = look.standing is Standing.GOING or None in ends
-        end = milliseconds(self._now) if is_going else max(map(int, filter(None, ends)))
+        if look.standing is Standing.GOING or None in ends:
+            end = milliseconds(self._now)
+        else:
+            end = max((int(each) for each in ends if each), default=0)
         return end > milliseconds(max(received, planned) + (following - planned))
 
     def _came(self, planned: datetime) -> datetime | None:
@@ -247,6 +250,15 @@ class _Look:
 
     def _miss(self, due: datetime) -> None:
         self.found.missed += 1
+        ticks = self._ticks
+        event = Tick.of(self._schedule, due).events(self._now)[0]
+        row = {
+            "pk": pk_of(self._schedule.name),
+            "sk": f"{MISSED}{text_of(due)}",
+            "reported_at": milliseconds(self._now),
+            "expires_at": ticks.ledger.expires_at(event),
+        }
+        ticks.table.put(row, when=NEW)
         logger.error("fire missed", schedule=self._schedule.name, planned=text_of(due))
 
 
@@ -255,8 +267,8 @@ def _states(look: Look) -> set[str]:
 
 
 def _tell(schedule: Schedule, found: Found) -> None:
-    """Emit what was found; misses also where there are none, for the dashboard."""
-    if schedule.enabled:
+    """Emit what was found. Misses are alarmed per schedule, the rest over the fleet."""
+    if found.missed:
         count("MissedFires", found.missed, Schedule=schedule.name)
     for name, value in (
         ("LateFires", found.late),

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -119,6 +120,7 @@ class Cron:
         return any(self.days.of(y, m) for y in self.years for m in self.months)
 
 
+@functools.cache
 def parse(text: str) -> Cron:
     """Read the six fields, without the ``cron(...)`` around them.
 

@@ -1,7 +1,7 @@
 """Ticks: accepted once, one after another where that is asked for."""
 
 from lambdas.shared.ticks.firing import Fired, Ticks
-from lambdas.shared.ticks.line import Line, Look, Standing, pk_of
+from lambdas.shared.ticks.line import MISSED, Line, Look, Standing, pk_of
 from lambdas.shared.ticks.tick import (
     Tick,
     item_key,
@@ -11,6 +11,7 @@ from lambdas.shared.ticks.tick import (
 )
 
 __all__ = [
+    "MISSED",
     "Fired",
     "Line",
     "Look",

@@ -1,7 +1,8 @@
 """One schedule's lease and line: which tick has its turn, and which ones wait for it.
 
 Both are rows of the ledger under ``schedule#<name>``: ``state`` names the tick that
-has its turn (``active``), ``waiting#<planned time>`` is a tick in line. Nobody holds
+has its turn (``active``), ``waiting#<planned time>`` is a tick in line. (The watcher
+keeps ``watch`` and ``missed#<planned time>`` there as well.) Nobody holds
 the lease by staying alive: whether the active tick is over is read from the rows of
 its own runs, so a crash leaves nothing locked. Every step may be repeated, and who
 comes next finishes what a crash left half done:
@@ -29,7 +30,7 @@ from lambdas.shared.story import RUN, State
 from lambdas.shared.table import NEW, Absent, Below, Change, Condition, Is, Row, Table
 from lambdas.shared.ticks.tick import Tick, planned_of, text_of
 
-STATE, WAITING = "state", "waiting#"
+STATE, WAITING, MISSED = "state", "waiting#", "missed#"
 _IN_LINE, _RELEASED = "WAITING", "RELEASED"
 
 # Lambda repeats a failed invocation within minutes: a turn that was taken and not
