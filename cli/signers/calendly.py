@@ -5,7 +5,6 @@ from __future__ import annotations
 from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 180
-SECRET_IS_MADE_BY_SENDER = True
 
 
 def sign(draft: Draft) -> Delivery:
