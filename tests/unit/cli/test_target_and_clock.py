@@ -41,6 +41,7 @@ def up(folder: Path, **changed: Any) -> None:
         "bus": "bus",
         "payload_bucket": "payloads",
         "secrets": {"github": "bellhop/github"},
+        "world_url": "http://127.0.0.1:9",
         "clock_file": str(folder / "clock"),
         "log_dir": str(folder / "logs"),
         **changed,
