@@ -20,7 +20,7 @@ def mend(deployed: Deployed, target: Target) -> None:
     for logical, properties in deployed.of_type("AWS::DynamoDB::Table"):
         _table(deployed.ids[logical], properties, target)
     for logical, properties in deployed.of_type("AWS::Scheduler::Schedule"):
-        _schedule(deployed.ids[logical], properties, target)
+        _schedule(deployed, deployed.ids[logical], properties, target)
 
 
 def _table(name: str, properties: dict[str, Any], target: Target) -> None:
@@ -33,12 +33,18 @@ def _table(name: str, properties: dict[str, Any], target: Target) -> None:
         )
 
 
-def _schedule(physical: str, properties: dict[str, Any], target: Target) -> None:
+def _schedule(
+    deployed: Deployed, physical: str, properties: dict[str, Any], target: Target
+) -> None:
     extras = {k: properties[k] for k in _SCHEDULE_EXTRAS if k in properties}
     if not extras:
         return
     scheduler = target.client("scheduler")
     group, _, name = physical.rpartition("/")
+    named = properties.get("GroupName")
+    if isinstance(named, dict):
+        # Its physical id is its name alone; its group is another resource.
+        group = deployed.ids[named["Ref"]].rpartition("/")[2]
     found = scheduler.get_schedule(Name=name, **({"GroupName": group} if group else {}))
     kept = ("ScheduleExpression", "FlexibleTimeWindow", "Target", "State", "GroupName")
     scheduler.update_schedule(

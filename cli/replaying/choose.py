@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from cli.output import UsageError
@@ -92,7 +92,9 @@ def check(target: Target, choice: Choice) -> None:
         raise UsageError(f"no agent {choice.agent!r} in the fleet; there are: {there}")
     kinds = [str(kind) for kind in Blame]
     if choice.category is not None and choice.category not in kinds:
-        raise UsageError(f"no category {choice.category!r}; there are: {', '.join(kinds)}")
+        raise UsageError(
+            f"no category {choice.category!r}; there are: {', '.join(kinds)}"
+        )
     if choice.fresh_effects and not choice.again:
         raise UsageError("--fresh-effects needs --again: it makes what was done anew")
 
@@ -163,6 +165,4 @@ def _matches(item: Item, choice: Choice, before_ms: int) -> bool:
 
 
 def _utc(ms: int) -> datetime:
-    from datetime import UTC
-
     return datetime.fromtimestamp(ms / 1000, UTC)

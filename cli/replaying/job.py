@@ -85,7 +85,9 @@ def end(target: Target, job: Job, state: JobState, told: dict[str, int]) -> None
     counts = {name: n for name, n in told.items() if n}
     set_state(target, job.id, state, counts)
     words = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
-    _audit(target, target.who(), f"replay {state.lower()}: {words or 'nothing'}", job.id)
+    _audit(
+        target, target.who(), f"replay {state.lower()}: {words or 'nothing'}", job.id
+    )
 
 
 def set_state(

@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from cli.replaying.choose import Item
 from cli.replaying.job import Job
 from cli.replaying.places import Places
 from cli.target import Target
-from lambdas.shared import bus
+from lambdas.shared import bus, clock
 from lambdas.shared.clock import milliseconds, rfc3339
 from lambdas.shared.ledger import EVENT_ROW
 from lambdas.shared.story import RUN, RunRecord, State
-from lambdas.shared.table import Absent, Below, Change, Condition, Is, OneOf, Row
+from lambdas.shared.table import Absent, Below, Change, Condition, Is, Row
 from lambdas.worker.delivery import Message, NotOurs
 
 # Longer than a pass over a full queue takes; what is not ours is shown again after.
@@ -84,11 +85,12 @@ class Sender:
         for item in items:
             by_agent.setdefault(item.agent, {})[item.key] = item
         for agent, pending in by_agent.items():
-            if not self.job.choice.again:
-                self._move(agent, pending)
-            # Their letters are gone, or another operator holds them.
+            if not self.job.choice.again and self._move(agent, pending):
+                # Another operator, or a redrive, has their letters in hand.
+                self.tally.taken += len(pending)
+                continue
             for item in list(pending.values()):
-                self._pace(item, lambda one=item: self._publish(one))
+                self._pace(partial(self._publish, item))
         if self.job.is_resumed and not self.job.choice.again:
             for agent in self.places.agents() - by_agent.keys():
                 if self.job.choice.agent in {None, agent}:
@@ -106,8 +108,12 @@ class Sender:
             self._look()
         self.tally.under_way = len(self._watched)
 
-    def _move(self, agent: str, pending: dict[tuple[str, str], Item]) -> None:
-        """Move the letters of ``pending`` out of the agent's DLQ."""
+    def _move(self, agent: str, pending: dict[tuple[str, str], Item]) -> bool:
+        """Move the letters of ``pending`` out of the agent's DLQ.
+
+        What is left of ``pending`` was not found; returns whether somebody else
+        holds letters of this queue, which may be those.
+        """
         box = self.places.dead_letters(agent)
         key = self.target.fleet.agents[agent].key
         others: list[Mapping[str, Any]] = []
@@ -124,11 +130,11 @@ class Sender:
                     event_id = _event_id(message, key)
                     item = pending.pop((event_id, f"{RUN}{key}"), None)
                     if item is not None:
-                        self._pace(
-                            item, lambda m=message, i=item: self._redrive(i, m)
-                        ) or others.append(message)
+                        if not self._pace(partial(self._redrive, item, message)):
+                            others.append(message)
                     elif not self._clear(message, event_id, key, box):
                         others.append(message)
+            return bool(pending) and box.waiting() > len(others)
         finally:
             box.release([Receipt(each["ReceiptHandle"]) for each in others])
 
@@ -142,7 +148,7 @@ class Sender:
             MessageBody=message["Body"],
             MessageAttributes=message.get("MessageAttributes", {}),
         )
-        self._sent(item)
+        self.tally.sent += 1
         self.places.dead_letters(item.agent).delete(message["ReceiptHandle"])
         return True
 
@@ -159,7 +165,7 @@ class Sender:
             QueueUrl=self.places.queue(item.agent),
             MessageBody=json.dumps(self._envelope(row, item)),
         )
-        self._sent(item)
+        self.tally.sent += 1
         return True
 
     def _envelope(self, row: Row, item: Item) -> dict[str, Any]:
@@ -209,19 +215,15 @@ class Sender:
         row = self.target.table.get(event_id, f"{RUN}{key}")
         if row is None or row.get("replayed_by") != self.job.id:
             return False
-        has_moved_on = row["state"] != State.DEAD or row["carrier"] != message[
-            "MessageId"
-        ]
-        if not has_moved_on or row.get("carrier") == message["MessageId"]:
+        # The letter of a run that died anew has that run's carrier.
+        if row.get("carrier") == message["MessageId"]:
             return False
         box.delete(message["ReceiptHandle"])
         self.tally.cleared += 1
         return True
 
-    def _sent(self, item: Item) -> None:
-        self.tally.sent += 1
-
-    def _pace(self, item: Item, action: Callable[[], bool]) -> bool:
+    def _pace(self, action: Callable[[], bool]) -> bool:
+        """Do it no faster than was asked for, and look at what was sent before."""
         began = self.monotonic()
         was_sent = action()
         self.step()
@@ -278,8 +280,6 @@ def _event_id(message: Mapping[str, Any], key: str) -> str:
         read = Message.from_record(record)
         if read.is_from_relay:
             return read.delivery(key).event_id
-        from lambdas.shared import clock
-
         return read.aws_event(clock.now()).id
     except NotOurs:
         return ""
