@@ -188,20 +188,32 @@ class LocalStack:
         """Move every function's clock; see ``lambdas/shared/clock.py``."""
         self.clock_file.write_text(text, encoding="utf-8")
 
-    def arm(self, point: str) -> None:
-        """Kill the function that reaches ``point`` next, once.
+    def arm(self, *points: str) -> None:
+        """Kill each function that reaches one of ``points`` next, once.
 
-        ``before|after:<service>.<Operation>:<n>[@<part of the function's name>]``;
-        see ``local/hooks/sitecustomize.py``. An earlier point is taken back.
+        ``before|after:<service>.<Operation>:<n>[@<part of the function's name>]``
+        and ``#<event id>``, if it is to be about that event; see
+        ``local/hooks/sitecustomize.py``. Earlier points are taken back.
         """
-        check_point(point)
+        for point in points:
+            check_point(point)
         (self.log_dir / "kill.fuse").unlink(missing_ok=True)
-        (self.clock_file.with_name("kill")).write_text(point, encoding="utf-8")
+        file = self.clock_file.with_name("kill")
+        draft = file.with_name("kill.draft")
+        draft.write_text("\n".join(points), encoding="utf-8")
+        draft.replace(file)
 
     def fired(self) -> dict[str, Any] | None:
-        """Return what the last armed point killed, or None: it was not reached."""
-        fuse: dict[str, Any] | None = read_json(self.log_dir / "kill.fuse")
-        return fuse
+        """Return what an armed point killed last, or None: none was reached."""
+        return next(reversed(self.all_fired()), None)
+
+    def all_fired(self) -> list[dict[str, Any]]:
+        """Return what the armed points killed, in their order."""
+        try:
+            text = (self.log_dir / "kill.fuse").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in text.splitlines()]
 
 
 def check_point(point: str) -> None:
