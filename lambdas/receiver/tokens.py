@@ -56,7 +56,13 @@ def _key(request: Request, url: str, allowed: Pin, kid: Any) -> dict[str, Any]:
         try:
             found = json.loads(request.fetch(url, allowed, newer_than=newer_than))
             keys = {key["kid"]: dict(key) for key in found["keys"]}
-        except (NotServed, ValueError, LookupError, TypeError) as error:
+        except (
+            NotServed,
+            ValueError,
+            LookupError,
+            TypeError,
+            RecursionError,
+        ) as error:
             raise Unavailable("the issuer's keys are not where they were") from error
         if kid in keys:
             return keys[kid]
