@@ -7,8 +7,10 @@ import json
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from lambdas.shared.observe import NAMESPACE
 from lambdas.shared.settings import ReceiverSettings
 from stacks import nag
 from stacks.encryption import Encryption
@@ -36,8 +38,15 @@ _ACCESS_LOG = {
     "response_bytes": "$context.responseLength",
     "milliseconds": "$context.responseLatency",
     "integration_status": "$context.integrationStatus",
+    # The receiver's own status; "-" where it was never asked.
+    "receiver_status": "$context.integration.status",
     "integration_error": "$context.integrationErrorMessage",
 }
+
+
+# A 413 that is not the receiver's: more than API Gateway (10 MB) or Lambda (6 MB)
+# takes. Nothing of ours has seen the request, so nothing else can tell of it.
+_REFUSED_BODY = '{ $.status = "413" && $.receiver_status != "413" }'
 
 
 class Ingress(Construct):
@@ -96,6 +105,15 @@ class Ingress(Construct):
 
     def _make_stage(self, encryption: Encryption) -> None:
         log_group = make_log_group(self, "AccessLogs", encryption=encryption)
+        logs.MetricFilter(
+            self,
+            "RefusedBodies",
+            log_group=log_group,
+            filter_pattern=logs.FilterPattern.literal(_REFUSED_BODY),
+            metric_namespace=NAMESPACE,
+            metric_name="GatewayRefusedBody",
+            metric_value="1",
+        )
         # L1: the L2 stage takes its log settings only as a class of its own.
         apigateway.CfnStage(
             self,

@@ -26,6 +26,28 @@ def test_access_log_holds_no_query_string(template: Template) -> None:
     assert not [v for v in fields.values() if "query" in v.lower() or "Uri" in v]
 
 
+def test_body_that_never_reaches_the_receiver_is_counted(template: Template) -> None:
+    stage = template.only("ApiGatewayV2::Stage")
+    logged = json.loads(stage.of("AccessLogSettings.Format"))
+    counter = template.only("Logs::MetricFilter")
+    (metric,) = counter.of("MetricTransformations")
+
+    assert referred(counter.of("LogGroupName")) == referred(
+        stage.of("AccessLogSettings.DestinationArn")
+    )
+    # The filter's fields are the log's: JSON texts, also where they hold a number.
+    assert counter.of("FilterPattern") == (
+        '{ $.status = "413" && $.receiver_status != "413" }'
+    )
+    assert logged["status"] == "$context.status"
+    assert logged["receiver_status"] == "$context.integration.status"
+    assert (metric["MetricNamespace"], metric["MetricName"], metric["MetricValue"]) == (
+        "Bellhop",
+        "GatewayRefusedBody",
+        "1",
+    )
+
+
 def test_door_is_throttled(template: Template) -> None:
     settings = template.only("ApiGatewayV2::Stage").of("DefaultRouteSettings")
 
