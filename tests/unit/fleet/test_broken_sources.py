@@ -45,6 +45,22 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
             " 'header:NAME', got '$..x y' in it",
         ),
         (
+            "[sources.topic]\nsender = 'aws-sns'\ntopics = ['a']",
+            "sources.topic.owner: sender 'aws-sns' wants it: text",
+        ),
+        (
+            "[sources.topic]\nsender = 'aws-sns'\nowner = 'a'",
+            "sources.topic.topics: sender 'aws-sns' wants it: a list of texts",
+        ),
+        (
+            "[sources.topic]\nsender = 'aws-sns'\nowner = 'a'\ntopics = []",
+            "sources.topic.topics: want at least one text in it",
+        ),
+        (
+            "[sources.topic]\nsender = 'aws-sns'\nowner = 7\ntopics = ['a']",
+            "sources.topic.owner: want text, got 7",
+        ),
+        (
             of_source("facts = ['header:X Shop']"),
             "sources.door.facts: want JSON paths like 'repository.full_name', or"
             " 'header:NAME', got 'header:X Shop' in it",
