@@ -11,49 +11,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs/howto/add-a-sender.md"
-NEEDED = ("lambdas", "cli", "tests", "pyproject.toml")
+PAGE = (ROOT / "docs/howto/add-a-sender.md").read_text(encoding="utf-8")
+NEEDED = ("lambdas", "cli", "agents", "local", "stacks", "tests", "docs")
 
-SIGNER = '''"""A café: HMAC over the body."""
-
-from __future__ import annotations
-
-from cli.signers.draft import Delivery, Draft
+_STEP = re.compile(r"\*\*`(\S+)`\*\*(.*?)```\w+\n(.*?)```", re.S)
 
 
-def sign(draft: Draft) -> Delivery:
-    """Sign as the counter does."""
-    return draft.send({"X-Cafe-Signature": draft.hex(draft.body)})
-'''
-SAMPLE = '{"id": "{{id}}", "type": "order.placed", "order": {"table": 7}}\n'
+def told() -> dict[str, str]:
+    """Return every file that the page names, with what it says is in it."""
+    steps = _STEP.findall(PAGE)
+    return {name: re.sub(r"^   ", "", text, flags=re.M) for name, _, text in steps}
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The project's code, and in it a sender that nobody had."""
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's code, and in it a sender that nobody had, as the page says."""
+    folder = tmp_path_factory.mktemp("copy")
     for name in NEEDED:
-        place = ROOT / name
-        if place.is_dir():
-            shutil.copytree(
-                place, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+        ignored = shutil.ignore_patterns("__pycache__", "node_modules")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("pyproject.toml", "app.py", "fleet.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    for name, text in told().items():
+        file = folder / name
+        if file.name == "fleet.toml":
+            text = file.read_text(encoding="utf-8") + "\n" + text
         else:
-            shutil.copy(place, tmp_path / name)
-    page = PAGE.read_text(encoding="utf-8")
-    (module,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    module = re.sub(r"^   ", "", module, flags=re.M)
-    assert len(module.splitlines()) <= 30
-    new = {
-        "lambdas/receiver/senders/cafe.py": module,
-        "cli/signers/cafe.py": SIGNER,
-        "cli/samples/cafe/order.placed.json": SAMPLE,
-    }
-    for name, text in new.items():
-        file = tmp_path / name
-        assert not file.exists()
+            assert not file.exists()
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return tmp_path
+    return folder
 
 
 def pytest_in(folder: Path, *arguments: str) -> str:
@@ -68,22 +55,37 @@ def pytest_in(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def test_page_asks_for_three_small_files_and_a_table() -> None:
+    files = told()
+
+    assert list(files) == [
+        "lambdas/receiver/senders/cafe.py",
+        "cli/signers/cafe.py",
+        "cli/samples/cafe/order.placed.json",
+        "fleet.toml",
+    ]
+    assert len(files["lambdas/receiver/senders/cafe.py"].splitlines()) <= 30
+
+
 def test_everything_that_holds_for_all_holds_for_a_new_sender(copy: Path) -> None:
-    told = pytest_in(
+    output = pytest_in(
         copy, "tests/unit/receiver/test_every_sender.py", "-k", "cafe", "-v"
     )
 
-    (passed,) = re.findall(r"(\d+) passed", told)
+    (passed,) = re.findall(r"(\d+) passed", output)
     assert int(passed) > 40
-    assert "test_signed_sample_is_accepted_once" in told
-    assert "test_hostile_proof_is_refused[cafe-x-cafe-signature-not ascii]" in told
+    assert "test_signed_sample_is_accepted_once" in output
+    assert "test_hostile_proof_is_refused[cafe-x-cafe-signature-not ascii]" in output
 
 
-def test_its_table_is_all_that_the_fleet_needs(copy: Path) -> None:
+def test_its_page_is_written_and_its_table_is_all_that_the_fleet_needs(
+    copy: Path,
+) -> None:
     program = (
-        "from lambdas.shared import fleet, senders;"
-        "found = fleet.parse('[sources.cafe]', find_traits=senders.traits);"
-        "print(found.sources['cafe'].sender, fleet.__file__)"
+        "from lambdas.shared import fleet;"
+        "found = fleet.load();"
+        "print(found.sources['cafe'].sender, fleet.__file__);"
+        "from local import pages; pages.write()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -96,3 +98,6 @@ def test_its_table_is_all_that_the_fleet_needs(copy: Path) -> None:
     sender, file = done.stdout.split()
     assert sender == "cafe"
     assert Path(file).is_relative_to(copy)
+    page = (copy / "docs/reference/senders/cafe.md").read_text(encoding="utf-8")
+    assert page.startswith("# Cafe\n")
+    assert "bellhop send cafe order.placed --local" in page

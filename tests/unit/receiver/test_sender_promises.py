@@ -6,8 +6,6 @@ import dataclasses
 import hashlib
 import hmac
 import json
-import re
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,9 +15,6 @@ from cli import signers
 from cli.signers import circleci, github, intercom, line, mailgun, notion, slack, zoom
 from cli.signers import microsoft_graph as graph
 from cli.signers.draft import Delivery, Draft
-from lambdas.receiver import senders as receiver_senders
-from lambdas.shared import senders
-from lambdas.shared.fleet import parse
 from tests.unit.receiver import signed
 from tests.unit.receiver.conftest import Told
 from tests.unit.receiver.door import NOW, SECRET, Call, Door, Heard
@@ -289,32 +284,3 @@ def test_circleci_rotates_by_a_list() -> None:
     both = {**delivery.headers, "Circleci-Signature": f"v1=potato,{good}"}
 
     assert knock(Door("circleci"), delivery, headers=both).status == 200
-
-
-# --- Adding a sender: what the page says, done.
-
-PAGE = Path(__file__).resolve().parents[3] / "docs/howto/add-a-sender.md"
-
-
-def test_page_adds_a_sender_with_one_module_and_one_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    told = {name: re.sub(r"^   ", "", text, flags=re.M) for name, text in blocks}
-    (tmp_path / "cafe.py").write_text(told["python"], encoding="utf-8")
-    path = [*receiver_senders.__path__, str(tmp_path)]
-    monkeypatch.setattr(receiver_senders, "__path__", path)
-
-    fleet = parse(told["toml"], find_traits=senders.traits)
-    door = Door("cafe")
-    body = b'{"id": "o-1", "type": "order.placed", "order": {"table": 7}}'
-    signature = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-    heard = door.knock(Call(headers={"X-Cafe-Signature": signature}, body=body))
-
-    assert fleet.sources["cafe"].sender == "cafe"
-    assert heard.json == {"event_id": "cafe:o-1", "deduplicated": False}
-    assert door.accepted[0].facts == {"table": 7}
-    assert list(senders.guide(told["python"].strip('"'))[1])[:6] == list(
-        senders.HEADINGS
-    )
-    assert len(told["python"].splitlines()) <= 30
