@@ -28,19 +28,24 @@ class Unit(StrEnum):
 
 
 def count(name: str, value: int = 1, **dimensions: str) -> None:
-    """Add ``value`` to the metric ``name`` under exactly these dimensions."""
+    """Add ``value`` to the metric ``name``; see :func:`measure`."""
     measure(name, value, Unit.COUNT, **dimensions)
 
 
 def measure(name: str, value: float, unit: Unit, **dimensions: str) -> None:
-    """Record one sample of the metric ``name`` under exactly these dimensions."""
+    """Record one sample of the metric ``name`` in one or two places.
+
+    Under these dimensions, and without the first of them: that one names a part
+    of the fleet (a source, an agent, a schedule), and alarms are over the fleet.
+    """
+    names = list(dimensions)
     line = {
         "_aws": {
             "Timestamp": int(time.time() * 1000),
             "CloudWatchMetrics": [
                 {
                     "Namespace": NAMESPACE,
-                    "Dimensions": [list(dimensions)],
+                    "Dimensions": [names, names[1:]] if names else [[]],
                     "Metrics": [{"Name": name, "Unit": unit}],
                 }
             ],

@@ -268,13 +268,11 @@ def _states(look: Look) -> set[str]:
 
 def _tell(schedule: Schedule, found: Found) -> None:
     """Emit what was found. Misses are alarmed per schedule, the rest over the fleet."""
-    if found.missed:
-        count("MissedFires", found.missed, Schedule=schedule.name)
     for name, value in (
+        ("MissedFires", found.missed),
         ("LateFires", found.late),
         ("Overruns", found.overruns),
         ("FailedTicks", found.failed),
     ):
         if value:
-            count(name, value)
             count(name, value, Schedule=schedule.name)

@@ -1,8 +1,7 @@
 """What the worker logs and measures: one line per delivery that did something.
 
-Metrics go out twice, with the agent's name and without: alarms are over the
-fleet, dashboards per agent. Messages of errors are not logged, they may quote a
-payload; the ledger keeps them with the run.
+Messages of errors are not logged, they may quote a payload; the ledger keeps them
+with the run.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _METRICS = {
 
 def started(agent: str) -> None:
     """An attempt begins."""
-    _count("RunsStarted", agent)
+    count("RunsStarted", Agent=agent)
 
 
 def ended(
@@ -49,11 +48,13 @@ def ended(
             "fingerprint": reason.fingerprint,
         }
     if verdict in _METRICS:
-        _count(_METRICS[verdict], agent)
+        count(_METRICS[verdict], Agent=agent)
     match verdict:
         case Verdict.SUCCEEDED:
             seconds = (now - delivery.received_at).total_seconds()
-            _measure("AcceptedToDoneSeconds", max(0.0, seconds), agent)
+            measure(
+                "AcceptedToDoneSeconds", max(0.0, seconds), Unit.SECONDS, Agent=agent
+            )
             logger.info("run succeeded", **fields)
         case Verdict.DEAD:
             logger.error("run is dead", **fields)
@@ -97,13 +98,3 @@ def broken(agent: str, message_id: str, error: Exception) -> None:
     logger.exception(
         "worker failed", exc_info=error, agent=agent, message_id=message_id
     )
-
-
-def _count(name: str, agent: str) -> None:
-    count(name)
-    count(name, Agent=agent)
-
-
-def _measure(name: str, value: float, agent: str) -> None:
-    measure(name, value, Unit.SECONDS)
-    measure(name, value, Unit.SECONDS, Agent=agent)

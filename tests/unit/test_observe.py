@@ -47,7 +47,26 @@ def test_a_line_is_the_one_that_powertools_writes(
 
     measure("Things", value, unit, **dimensions)
 
-    assert _printed(capsys) == wanted
+    line = _printed(capsys)
+    (told,) = line["_aws"]["CloudWatchMetrics"]
+    told["Dimensions"] = told["Dimensions"][:1]  # theirs has one place alone
+    assert line == wanted
+
+
+def test_a_sample_counts_for_the_part_and_for_the_fleet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Alarms are over the fleet: CloudWatch itself never sums up dimensions."""
+
+    def places(**dimensions: str) -> list[list[str]]:
+        count("Things", **dimensions)
+        (told,) = _printed(capsys)["_aws"]["CloudWatchMetrics"]
+        listed: list[list[str]] = told["Dimensions"]
+        return listed
+
+    assert places() == [[]]
+    assert places(Agent="a") == [["Agent"], []]
+    assert places(Source="s", Reason="r") == [["Source", "Reason"], ["Reason"]]
 
 
 def test_a_count_adds_one_unless_told(capsys: pytest.CaptureFixture[str]) -> None:

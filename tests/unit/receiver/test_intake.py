@@ -36,7 +36,7 @@ def metrics(lines: list[dict[str, Any]]) -> list[tuple[str, dict[str, str], Any]
             continue
         (directive,) = line["_aws"]["CloudWatchMetrics"]
         assert directive["Namespace"] == "Bellhop"
-        (names,), (metric,) = directive["Dimensions"], directive["Metrics"]
+        (names, *_), (metric,) = directive["Dimensions"], directive["Metrics"]
         dimensions = {name: line[name] for name in names}
         found.append((metric["Name"], dimensions, line[metric["Name"]]))
     return found

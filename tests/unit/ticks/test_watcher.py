@@ -252,9 +252,10 @@ def test_found_things_are_counted_under_the_schedule_and_over_the_fleet(
     watched.until(SIX + hours(3))
 
     told = Counter(
-        (metric["Name"], line.get("Schedule"))
+        (metric["Name"], line["Schedule"] if "Schedule" in names else None)
         for line in map(json.loads, capsys.readouterr().out.splitlines())
         for group in line.get("_aws", {}).get("CloudWatchMetrics", [])
+        for names in group["Dimensions"]
         for metric in group["Metrics"]
     )
     assert told["MissedFires", "daily"] == 1

@@ -160,7 +160,9 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str | None]]:
     for line in capsys.readouterr().out.splitlines():
         entry = json.loads(line)
         for told in entry.get("_aws", {}).get("CloudWatchMetrics", []):
-            found.append((told["Metrics"][0]["Name"], entry.get("Agent")))
+            for names in told["Dimensions"]:
+                agent = entry["Agent"] if "Agent" in names else None
+                found.append((told["Metrics"][0]["Name"], agent))
     return found
 
 
@@ -183,7 +185,7 @@ def test_metrics_go_out_for_the_fleet_and_for_the_agent(
     rig.deliver()
 
     found = metrics(capsys)
-    assert found == [(name, who) for name in names for who in (None, "triage")]
+    assert found == [(name, who) for name in names for who in ("triage", None)]
 
 
 @pytest.mark.parametrize("error", [ValueError, GiveUp, RetryLater])
