@@ -10,8 +10,10 @@ import os
 import sys
 from pathlib import Path
 
+from lambdas.shared import clock
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import FLEET_VARIABLE, Fleet, load
+from lambdas.shared.fleet.lint import lint
 
 ROOT = Path(__file__).resolve().parent
 
@@ -25,6 +27,8 @@ def main() -> None:
     fleet_path = Path(os.environ.get(FLEET_VARIABLE) or ROOT / "fleet.toml")
     fleet = load(fleet_path)
     _refuse_other_regions(fleet)
+    for warning in lint(fleet, clock.now(), name=fleet_path.name):
+        sys.stderr.write(f"warning: {warning}\n")
     _choose_node()
     # Imported late: CDK takes seconds to load, a wrong fleet is told at once.
     from stacks.assembly import synthesise

@@ -20,7 +20,7 @@ from stacks.ledger import Ledger
 from stacks.queues import FailureQueues
 from stacks.secrets import Secrets
 from stacks.sweep import listed
-from stacks.timer import Timer
+from stacks.timer import ScheduleGroup, Timer
 
 # A morning's digest that comes in the afternoon is still read.
 _OLDEST_REQUEST_SECONDS = 6 * 3600
@@ -41,6 +41,7 @@ class Digest(Construct):
         dead_letters: Mapping[str, sqs.Queue],
         ledger: Ledger,
         failures: FailureQueues,
+        schedules: ScheduleGroup,
         secrets: Secrets,
         encryption: Encryption,
     ) -> None:
@@ -76,7 +77,7 @@ class Digest(Construct):
             timezone=settings.timezone,
             oldest_request_seconds=_OLDEST_REQUEST_SECONDS,
         )
-        timer.call(self, digest, failures)
+        timer.call(self, digest, schedules)
         self._make_alarm(digest, topic)
 
     def _allow_logs(self, role: iam.Role) -> None:

@@ -10,6 +10,7 @@ from constructs import Construct
 
 from lambdas.shared.fleet import Fleet, FleetError, logical_name
 from lambdas.shared.senders import SenderTraits
+from stacks.alarms import Alarms
 from stacks.bus import Bus
 from stacks.code import Assets
 from stacks.digest import Digest
@@ -19,8 +20,10 @@ from stacks.ingress import Ingress
 from stacks.ledger import Ledger
 from stacks.queues import FailureQueues
 from stacks.relay import Relay
+from stacks.schedules import Schedules
 from stacks.secrets import Secrets
 from stacks.sweep import Sweep
+from stacks.timer import ScheduleGroup
 from stacks.workers import Workers
 
 # CloudFormation takes 500; the rest is room for one careful change.
@@ -71,7 +74,18 @@ class FleetStack(Stack):
             secrets=secrets,
             encryption=encryption,
         )
-        self._make_carriers(functions, ledger, bus, failures, workers)
+        group = ScheduleGroup(self, "Clock", failures=failures)
+        self._make_carriers(functions, ledger, bus, group, workers)
+        if fleet.schedules:
+            Schedules(
+                self,
+                "Schedules",
+                schedules=fleet.schedules,
+                group=group,
+                functions=functions,
+                ledger=ledger,
+                alarms=Alarms(self, "Alarms", encryption=encryption),
+            )
         if fleet.digest is not None:
             Digest(
                 self,
@@ -81,6 +95,7 @@ class FleetStack(Stack):
                 dead_letters=workers.dead_letters,
                 ledger=ledger,
                 failures=failures,
+                schedules=group,
                 secrets=secrets,
                 encryption=encryption,
             )
@@ -94,7 +109,7 @@ class FleetStack(Stack):
         functions: Functions,
         ledger: Ledger,
         bus: Bus,
-        failures: FailureQueues,
+        group: ScheduleGroup,
         workers: Workers,
     ) -> None:
         """From the ledger to the bus: at once, and what was missed a little later."""
@@ -104,7 +119,7 @@ class FleetStack(Stack):
             functions=functions,
             ledger=ledger,
             bus=bus,
-            failures=failures,
+            failures=group.failures,
         )
         Sweep(
             self,
@@ -112,7 +127,7 @@ class FleetStack(Stack):
             functions=functions,
             ledger=ledger,
             bus=bus,
-            failures=failures,
+            schedules=group,
             queues=workers.queues,
         )
 

@@ -84,6 +84,8 @@ class Functions:
         self._needs = {
             "receiver": {each.needs for each in traits.values()},
             "worker": {"agents"},
+            "cron": {"zones"},
+            "watcher": {"zones"},
         }
 
     def make(

@@ -12,8 +12,7 @@ from lambdas.shared.settings import SweepSettings
 from stacks.bus import Bus
 from stacks.function import Functions
 from stacks.ledger import Ledger
-from stacks.queues import FailureQueues
-from stacks.timer import Timer
+from stacks.timer import ScheduleGroup, Timer
 
 _PERIOD_MINUTES = 15
 # Less than the period: a sweep that comes late would look at its successor's window.
@@ -34,7 +33,7 @@ class Sweep(Construct):
         queues: Mapping[str, sqs.Queue],
         ledger: Ledger,
         bus: Bus,
-        failures: FailureQueues,
+        schedules: ScheduleGroup,
     ) -> None:
         """Make the sweep and its schedule."""
         super().__init__(scope, id)
@@ -65,7 +64,7 @@ class Sweep(Construct):
             expression=f"rate({_PERIOD_MINUTES} minutes)",
             oldest_request_seconds=_OLDEST_REQUEST_SECONDS,
         )
-        timer.call(self, sweep, failures)
+        timer.call(self, sweep, schedules)
 
 
 def listed(queues: Sequence[sqs.Queue]) -> str:

@@ -1,4 +1,4 @@
-"""A function that the clock calls; what it loses is kept."""
+"""Functions that the clock calls; what is lost on the way, or in them, is kept."""
 
 from __future__ import annotations
 
@@ -16,82 +16,133 @@ from stacks.queues import FailureQueues
 _RETRIES = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timer:
-    """When a function is called, and how old a call may get before it is given up.
+class ScheduleGroup(Construct):
+    """The one group of all schedules, and the one role that they act as.
 
-    ``expression`` is EventBridge Scheduler's own (``rate(...)``, ``cron(...)``).
+    A schedule is a resource of its own and nothing more, so a fleet may have many.
     """
 
-    expression: str
-    oldest_request_seconds: int
-    timezone: str | None = None
+    def __init__(self, scope: Construct, id: str, *, failures: FailureQueues) -> None:
+        """Make both; a tick that Scheduler gave up lies in ``failures.schedules``."""
+        super().__init__(scope, id)
+        self.failures = failures
+        self._group = scheduler.CfnScheduleGroup(self, "Group")
+        self._role = self._make_role()
+        failures.allow_schedules(self._role)
 
-    def call(
-        self, scope: Construct, function: Function, failures: FailureQueues
-    ) -> None:
-        """Call ``function``; a call that failed for good lies in ``failures``."""
-        self._keep_failed(scope, function, failures)
-        properties = scheduler.CfnSchedule
-        group = scheduler.CfnScheduleGroup(scope, "Group")
-        role = _make_role(scope, group)
-        role.add_to_policy(
+    def allow_call(self, function: Function) -> None:
+        """Let the schedules of the group call ``function``."""
+        self._role.add_to_policy(
             iam.PolicyStatement(
                 actions=["lambda:InvokeFunction"],
                 resources=[function.function.function_arn],
             )
         )
-        failures.allow_schedules(role)
+
+    def add(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        timer: Timer,
+        function: Function,
+        retries: int = _RETRIES,
+    ) -> scheduler.CfnSchedule:
+        """Call ``function`` whenever ``timer`` says; it must be allowed, once."""
+        properties = scheduler.CfnSchedule
+        minutes = timer.flexible_minutes
         schedule = scheduler.CfnSchedule(
             scope,
-            "Schedule",
-            group_name=group.ref,
-            schedule_expression=self.expression,
-            schedule_expression_timezone=self.timezone,
-            flexible_time_window=properties.FlexibleTimeWindowProperty(mode="OFF"),
+            id,
+            group_name=self._group.ref,
+            schedule_expression=timer.expression,
+            schedule_expression_timezone=timer.timezone,
+            flexible_time_window=properties.FlexibleTimeWindowProperty(
+                mode="FLEXIBLE" if minutes else "OFF",
+                maximum_window_in_minutes=minutes or None,
+            ),
+            state="ENABLED" if timer.is_enabled else "DISABLED",
             target=properties.TargetProperty(
                 arn=function.function.function_arn,
-                role_arn=role.role_arn,
+                role_arn=self._role.role_arn,
+                input=timer.input,
                 dead_letter_config=properties.DeadLetterConfigProperty(
-                    arn=failures.schedules.queue_arn
+                    arn=self.failures.schedules.queue_arn
                 ),
                 retry_policy=properties.RetryPolicyProperty(
-                    maximum_event_age_in_seconds=self.oldest_request_seconds,
-                    maximum_retry_attempts=_RETRIES,
+                    maximum_event_age_in_seconds=timer.oldest_request_seconds,
+                    maximum_retry_attempts=retries,
                 ),
             ),
         )
         # Scheduler refuses a role that may not do yet what the schedule asks of it.
-        schedule.node.add_dependency(role)
+        schedule.node.add_dependency(self._role)
+        return schedule
 
-    def _keep_failed(
-        self, scope: Construct, function: Function, failures: FailureQueues
-    ) -> None:
-        queue = failures.asynchronous
-        failures.allow_send(function.role, queue)
-        lambda_.CfnEventInvokeConfig(
-            scope,
-            "Invocations",
-            function_name=function.function.function_name,
-            qualifier="$LATEST",
-            maximum_retry_attempts=_RETRIES,
-            maximum_event_age_in_seconds=self.oldest_request_seconds,
-            destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
-                on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
-                    destination=queue.queue_arn
-                )
+    def _make_role(self) -> iam.Role:
+        """Return a role that Scheduler takes on for this group's schedules alone."""
+        only = {
+            "aws:SourceAccount": Stack.of(self).account,
+            "aws:SourceArn": self._group.attr_arn,
+        }
+        return iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com", conditions={"StringEquals": only}
             ),
         )
 
 
-def _make_role(scope: Construct, group: scheduler.CfnScheduleGroup) -> iam.Role:
-    """Return a role that Scheduler takes on for this group's schedules alone."""
-    only = {"aws:SourceAccount": Stack.of(scope).account}
-    return iam.Role(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    """When a function is called, and how old a call may get before it is given up.
+
+    ``expression`` is EventBridge Scheduler's own (``rate(...)``, ``cron(...)``).
+    ``input`` is JSON text; Scheduler puts its context attributes into it.
+    """
+
+    expression: str
+    oldest_request_seconds: int
+    timezone: str | None = None
+    input: str | None = None
+    flexible_minutes: int = 0
+    is_enabled: bool = True
+
+    def call(
+        self, scope: Construct, function: Function, schedules: ScheduleGroup
+    ) -> None:
+        """Call ``function``, which nothing else calls; what it loses is kept."""
+        keep_failed(
+            scope,
+            function,
+            schedules.failures,
+            oldest_request_seconds=self.oldest_request_seconds,
+        )
+        schedules.allow_call(function)
+        schedules.add(scope, "Schedule", timer=self, function=function)
+
+
+def keep_failed(
+    scope: Construct,
+    function: Function,
+    failures: FailureQueues,
+    *,
+    oldest_request_seconds: int,
+) -> None:
+    """Keep the asynchronous calls that ``function`` failed for good."""
+    queue = failures.asynchronous
+    failures.allow_send(function.role, queue)
+    lambda_.CfnEventInvokeConfig(
         scope,
-        "ScheduleRole",
-        assumed_by=iam.ServicePrincipal(
-            "scheduler.amazonaws.com",
-            conditions={"StringEquals": {**only, "aws:SourceArn": group.attr_arn}},
+        "Invocations",
+        function_name=function.function.function_name,
+        qualifier="$LATEST",
+        maximum_retry_attempts=_RETRIES,
+        maximum_event_age_in_seconds=oldest_request_seconds,
+        destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
+            on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
+                destination=queue.queue_arn
+            )
         ),
     )

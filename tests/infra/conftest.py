@@ -1,4 +1,4 @@
-"""Two fleets, each synthesized once: the smallest, and one near the limit."""
+"""Fleets, each synthesized once: the smallest, one near the limit, one of schedules."""
 
 from __future__ import annotations
 
@@ -55,12 +55,45 @@ allow = [{ actions = ["s3:GetObject"], resources = ["arn:aws:s3:::b/key"] }]
 """,
     ]
 )
-FLEETS = {"small": SMALL, "large": LARGE}
+# Every kind of schedule; `often` is the most frequent, `cron` named like a function.
+TIMED = """
+[sources.github]
+
+[agents.sweeper]
+run = "agents.hello:run"
+
+[schedules.cron]
+agent = "sweeper"
+cron = "0 6 ? * MON-FRI *"
+timezone = "America/New_York"
+
+[schedules.often]
+agent = "sweeper"
+rate = "15 minutes"
+overlap = "queue"
+flexible_minutes = 5
+
+[schedules.once]
+agent = "sweeper"
+at = "2099-12-24T08:00:00"
+timezone = "Europe/Berlin"
+max_lateness_seconds = 600
+
+[schedules.minutely]
+agent = "sweeper"
+cron = "* * * * ? *"
+
+[schedules.paused]
+agent = "sweeper"
+rate = "2 days"
+enabled = false
+"""
+FLEETS = {"small": SMALL, "large": LARGE, "timed": TIMED}
 
 
 @pytest.fixture(scope="session")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
-    """The templates of both fleets, by name."""
+    """The templates of all fleets, by name."""
     # Imported here: CDK takes seconds to load, and other tests do without.
     from stacks.assembly import synthesise
 
@@ -80,6 +113,12 @@ def template(
 ) -> Template:
     """The template of each fleet in turn."""
     return templates[request.param]
+
+
+@pytest.fixture
+def timed(templates: dict[str, Template]) -> Template:
+    """The template of the fleet with schedules."""
+    return templates["timed"]
 
 
 @pytest.fixture

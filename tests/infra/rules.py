@@ -159,6 +159,7 @@ def under_another_key(template: Template) -> list[str]:
     bucket = "BucketEncryption.ServerSideEncryptionConfiguration"
     where = {
         "SQS::Queue": "KmsMasterKeyId",
+        "SNS::Topic": "KmsMasterKeyId",
         "DynamoDB::Table": "SSESpecification.KMSMasterKeyId",
         "SecretsManager::Secret": "KmsKeyId",
         "Logs::LogGroup": "KmsKeyId",

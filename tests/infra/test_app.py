@@ -55,6 +55,19 @@ BROKEN = {
         f"[fleet]\nledger_days = 10\n{SMALL}",
         "fleet.toml: fleet.ledger_days: want at least 19",
     ),
+    "a day that no year has": (
+        f'{SMALL}[schedules.x]\nagent = "triage"\ncron = "0 6 31 2 ? *"',
+        "never fires: no year of it has such a day; the next five fires: none",
+    ),
+    "a time that does not exist": (
+        f'{SMALL}[schedules.x]\nagent = "triage"\nat = "2099-03-29T02:30:00"\n'
+        'timezone = "Europe/Berlin"',
+        "schedules.x.at: want a time that exists",
+    ),
+    "two schedules of one name": (
+        f'{SMALL}[schedules.x]\nrate = "1 day"\n[schedules.x]\nrate = "2 days"',
+        "fleet.toml: not TOML: Cannot declare ('schedules', 'x') twice",
+    ),
     "too many agents": (
         CROWD,
         "450 fit one stack: move some agents",

@@ -55,7 +55,7 @@ def test_receiver_may_write_events_and_read_the_sources_secrets(
     assert template.things(role, "secretsmanager:GetSecretValue") == secrets
 
 
-@pytest.mark.parametrize("handler", ["receiver", "worker", "relay", "sweep"])
+@pytest.mark.parametrize("handler", ["receiver", "worker", "relay", "sweep", "cron"])
 def test_nobody_may_scan_or_delete(template: Template, handler: str) -> None:
     for function in template.functions(handler):
         doings = template.doings(template.role_of(function.id), "")

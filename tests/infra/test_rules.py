@@ -32,7 +32,7 @@ def _first(template: Template, kind: str) -> dict[str, Any]:
 
 
 def _schedules_role(template: Template) -> str:
-    return referred(template.only("Scheduler::Schedule").of("Target.RoleArn"))
+    return referred(template.all("Scheduler::Schedule")[0].of("Target.RoleArn"))
 
 
 def _drop_key_grant(template: Template) -> None:
@@ -40,7 +40,7 @@ def _drop_key_grant(template: Template) -> None:
 
 
 def _drop_send_grant(template: Template) -> None:
-    (config,) = template.all("Lambda::EventInvokeConfig")
+    config = template.all("Lambda::EventInvokeConfig")[0]
     role = template.role_of(referred(config.of("FunctionName")))
     _drop(_statements(template, role), "sqs:SendMessage")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # How many fires ahead the shortest distance between two is looked for. An expression
 # with so many different distances is none that a person writes.
-_LOOKED_AT = 200
+_LOOKED_AT = 400
 
 
 class NoSuchTimeError(ValueError):
