@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from cli import clocks, events, relay, resolve, secret, send, show
+from cli import (
+    clocks,
+    dead,
+    digest,
+    doctor,
+    events,
+    relay,
+    replay,
+    resolve,
+    secret,
+    send,
+    show,
+)
 
 app = typer.Typer(
     name="bellhop",
@@ -14,5 +26,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (send, events, show, resolve, relay, secret, clocks):
+for module in (
+    *(send, events, show, resolve, dead, replay, digest, doctor),
+    *(relay, secret, clocks),
+):
     module.register(app)

@@ -81,6 +81,33 @@ def note_exits(lambda_runtime: Any, wire: Path) -> None:
     lambda_runtime._collect = collected
 
 
+def name_log_groups(lambda_runtime: Any) -> None:
+    """Tell each function the log group it writes to; the engine tells a default."""
+    credentials = lambda_runtime.execution_credentials
+
+    def with_log_group(config: Message) -> Any:
+        group = (config.get("LoggingConfig") or {}).get("LogGroup")
+        named = {"AWS_LAMBDA_LOG_GROUP_NAME": group} if group else {}
+        return {**credentials(config), **named}
+
+    lambda_runtime.execution_credentials = with_log_group
+
+
+def name_failed_calls(lambda_svc: Any) -> None:
+    """Say in the log which call failed, as Lambda does; the engine says only how."""
+    execute = lambda_svc._execute_function_warm
+
+    def named(func: Message, event: Any, request_id: str) -> Any:
+        result = execute(func, event, request_id)
+        if isinstance(result, dict) and result.get("error"):
+            why = result["body"].get("errorMessage", "")
+            line = f"RequestId: {request_id} Error: {why}"
+            result["log"] = "\n".join(filter(None, [result.get("log"), line]))
+        return result
+
+    lambda_svc._execute_function_warm = named
+
+
 def let_aws_be_played(eventbridge: Any) -> None:
     """Take an entry of a source ``aws.*`` if it is marked; else it stays refused."""
     put_events = eventbridge._put_events
@@ -140,11 +167,16 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     import ministack.app  # type: ignore[import-not-found]
     from ministack.core import lambda_runtime  # type: ignore[import-not-found]
-    from ministack.services import eventbridge  # type: ignore[import-not-found]
+    from ministack.services import (  # type: ignore[import-not-found]
+        eventbridge,
+        lambda_svc,
+    )
 
     wire = Path(os.environ["BELLHOP_WIRE_FILE"])
     ministack.app.app = recorded(ministack.app.app, wire)
     note_exits(lambda_runtime, wire)
+    name_log_groups(lambda_runtime)
+    name_failed_calls(lambda_svc)
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)
     ministack.app.main()

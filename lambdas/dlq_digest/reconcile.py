@@ -31,8 +31,10 @@ _LOG_LAG_MS = round(timedelta(minutes=5).total_seconds() * 1000)
 _DURATION = re.compile(r"REPORT RequestId: \S+\s+Duration: ([\d.]+) ms")
 _MEMORY = re.compile(r"Memory Size: (\d+) MB\s+Max Memory Used: (\d+) MB")
 _TIMED_OUT = re.compile(r"Task timed out|Status: timeout")
-_OUT_OF_MEMORY = re.compile(r"Runtime\.OutOfMemory|signal: killed|MemoryError")
-_EXITED = re.compile(r"(Runtime exited[^\n]*|Runtime\.ExitError[^\n]*)")
+_OUT_OF_MEMORY = re.compile(r"Runtime\.OutOfMemory|MemoryError")
+_EXITED = re.compile(r"Error: (Runtime exited[^\n]*|[^\n]*died[^\n]*)")
+# A process that the kernel killed for its memory had nearly all of it.
+_NEARLY_ALL = 0.9
 
 
 class Attempts(Protocol):
@@ -185,8 +187,9 @@ def _ended_how(agent: Agent, run: RunRecord, words: str, doubtful: str) -> Reaso
     duration = _DURATION.search(words)
     seconds = float(duration[1]) / 1000 if duration else None
     memory = _MEMORY.search(words)
+    is_full = memory and int(memory[2]) >= _NEARLY_ALL * int(memory[1])
     attempt = f"attempt {run.attempt}"
-    if _OUT_OF_MEMORY.search(words) or (memory and int(memory[2]) >= int(memory[1])):
+    if _OUT_OF_MEMORY.search(words) or is_full:
         message = f"{attempt} was killed: out of memory ({agent.memory_mb} MB)"
         return reason_of(
             "OutOfMemory",
@@ -194,8 +197,9 @@ def _ended_how(agent: Agent, run: RunRecord, words: str, doubtful: str) -> Reaso
             Blame.OUT_OF_MEMORY,
             category=Category.CRASH,
         )
+    exited = _EXITED.search(words)
     is_over_time = seconds is not None and seconds >= agent.timeout_seconds
-    if _TIMED_OUT.search(words) or is_over_time:
+    if _TIMED_OUT.search(words) or (is_over_time and exited is None):
         message = (
             f"{attempt} did not end: Lambda stopped it at its time limit"
             f" ({agent.timeout_seconds} s)"
@@ -203,10 +207,11 @@ def _ended_how(agent: Agent, run: RunRecord, words: str, doubtful: str) -> Reaso
         return reason_of(
             "TimedOut", message + doubtful, Blame.TIMEOUT, category=Category.TIMEOUT
         )
-    exited = _EXITED.search(words)
-    after = f" after {seconds:.1f} s" if seconds is not None else ""
-    said = f" ({exited[1].strip()})" if exited else ""
-    message = f"{attempt} ended without a word{after}: its process was killed{said}"
+    told = [f"after {seconds:.1f} s"] if seconds is not None else []
+    told += [f"{memory[2]} of {memory[1]} MB used"] if memory else []
+    told += [exited[1].strip()] if exited else []
+    said = f" ({'; '.join(told)})" if told else ""
+    message = f"{attempt} ended without a word: its process was killed{said}"
     return reason_of(
         "Killed", message + doubtful, Blame.AGENT_BUG, category=Category.CRASH
     )

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from lambdas.shared.adapters import aws
 from lambdas.shared.adapters.failures import code, told_apart
+from lambdas.shared.observe import logger
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -18,8 +19,13 @@ _COUNTS: Any = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
-# An engine that knows no move tasks runs none.
-_UNKNOWN = frozenset({"InvalidAction", "UnsupportedOperation", "UnknownOperation"})
+# An engine that knows no move tasks runs none, and may not even know the action.
+_UNKNOWN = frozenset(
+    {
+        *("AccessDenied", "AccessDeniedException", "InvalidAction"),
+        *("UnknownOperation", "UnknownOperationException", "UnsupportedOperation"),
+    }
+)
 
 
 class Held(Protocol):
@@ -66,9 +72,11 @@ class SqsLetterbox:
             try:
                 answer = self._client().list_message_move_tasks(SourceArn=self.arn())
             except ClientError as error:
-                if code(error).rpartition(".")[2] in _UNKNOWN:
-                    return False
-                raise
+                if code(error).rpartition(".")[2] not in _UNKNOWN:
+                    raise
+                # Not knowing is no reason to know nothing of the letters.
+                logger.warning("move tasks not listed", reason=str(error))
+                return False
         tasks = answer.get("Results", [])
         return any(task.get("Status") in {"RUNNING", "CANCELLING"} for task in tasks)
 

@@ -1,0 +1,104 @@
+"""Roles: there, trusted by who acts as them, and able to do what they must."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+from cli.doctor.deployed import Deployed, Finding, Missing, Resource, asked, last
+
+_DEPLOY = "deploy again: cdk deploy"
+
+
+def look(deployed: Deployed) -> Iterator[Finding]:
+    """Compare each role's trust and inline policies with the template."""
+    for role in deployed.of("IAM::Role"):
+        yield from _role(deployed, role)
+    for policy in deployed.of("IAM::Policy"):
+        for role in policy.properties.get("Roles", []):
+            name = deployed.name_of(role)
+            if name is not None:
+                yield from _policy(deployed, policy, last(name))
+
+
+def _role(deployed: Deployed, role: Resource) -> Iterator[Finding]:
+    name = last(role.physical)
+    try:
+        answer = asked(lambda: deployed.client("iam").get_role(RoleName=name))
+    except Missing:
+        yield Finding(
+            check="permissions", what=f"the role {name} is gone", mend=_DEPLOY
+        )
+        return
+    wanted = _trusted(role.properties["AssumeRolePolicyDocument"])
+    there = _trusted(_read(answer["Role"]["AssumeRolePolicyDocument"]))
+    if wanted - there:
+        yield Finding(
+            check="permissions",
+            what=f"{', '.join(sorted(wanted - there))} may not act as the role {name}",
+            mend=_DEPLOY,
+        )
+
+
+def _policy(deployed: Deployed, policy: Resource, role: str) -> Iterator[Finding]:
+    iam = deployed.client("iam")
+    name = policy.properties["PolicyName"]
+    wanted = _allowed(policy.properties["PolicyDocument"])
+    there: set[str] = set()
+    denied: set[str] = set()
+    try:
+        listed = asked(lambda: iam.list_role_policies(RoleName=role))["PolicyNames"]
+        for each in listed:
+            found = asked(partial(iam.get_role_policy, RoleName=role, PolicyName=each))
+            document = _read(found["PolicyDocument"])
+            there |= _allowed(document)
+            denied |= _allowed(document, effect="Deny")
+    except Missing:
+        pass
+    lacking = wanted - there
+    if lacking:
+        shown = ", ".join(sorted(lacking)[:4]) + (", ..." if len(lacking) > 4 else "")
+        yield Finding(
+            check="permissions",
+            what=f"the role {role} may not do {shown} ({name})",
+            mend=_DEPLOY,
+        )
+    blocked = {d for d in denied if d in wanted or d == "*"}
+    if blocked:
+        yield Finding(
+            check="permissions",
+            what=f"the role {role} is denied {', '.join(sorted(blocked))}",
+            mend=f"remove that statement from the role {role}",
+        )
+
+
+def _allowed(document: Any, effect: str = "Allow") -> set[str]:
+    actions: set[str] = set()
+    for statement in _list(document.get("Statement", [])):
+        if statement.get("Effect") == effect:
+            actions |= set(_list(statement.get("Action", [])))
+    return actions
+
+
+def _trusted(document: Any) -> set[str]:
+    services: set[str] = set()
+    for statement in _list(document.get("Statement", [])):
+        principal = statement.get("Principal", {})
+        if statement.get("Effect") == "Allow" and isinstance(principal, dict):
+            services |= {
+                each
+                for each in _list(principal.get("Service", []))
+                if isinstance(each, str)
+            }
+    return services
+
+
+def _read(document: Any) -> Any:
+    return json.loads(unquote(document)) if isinstance(document, str) else document
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
