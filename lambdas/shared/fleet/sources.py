@@ -265,13 +265,7 @@ def _pick(table: Table, key: str) -> Pick | None:
 def _check_generic(table: Table, source: Source, generic: Generic) -> None:
     _check_identity(table, source, has_delivery_id=generic.id_from is not None)
     if generic.algorithm in ("token", "basic"):
-        for key in ("signed", "encoding", "timestamp_header", "tolerance_seconds"):
-            if table.has(key):
-                table.problem(
-                    key,
-                    f"means nothing with algorithm {generic.algorithm!r}, which signs"
-                    " nothing; want it removed",
-                )
+        _check_unsigned(table, generic)
         return
     named = _PLACEHOLDER.findall(generic.signed)
     for word in named:
@@ -286,11 +280,31 @@ def _check_generic(table: Table, source: Source, generic: Generic) -> None:
         table.problem("id_from", "signed has {id} in it; want 'header:NAME'")
 
 
+def _check_unsigned(table: Table, generic: Generic) -> None:
+    for key in ("signed", "encoding", "timestamp_header", "tolerance_seconds"):
+        if table.has(key):
+            table.problem(
+                key,
+                f"means nothing with algorithm {generic.algorithm!r}, which signs"
+                " nothing; want it removed",
+            )
+    if generic.algorithm == "token":
+        return
+    for key in ("signature_header", "prefix"):
+        if table.has(key):
+            table.problem(
+                key, "HTTP Basic is always 'Authorization: Basic ...'; want it removed"
+            )
+
+
 def _check_time(
     table: Table, source: Source, generic: Generic, *, is_signed: bool
 ) -> None:
     if is_signed and generic.timestamp_header is None:
         table.problem("timestamp_header", "signed has {timestamp} in it; want a header")
+    stamp = generic.timestamp_header or ""
+    if stamp.lower() == generic.signature_header.lower():
+        table.problem("timestamp_header", "is the signature's too; want another header")
     if generic.timestamp_header is not None and not is_signed:
         table.problem(
             "timestamp_header",

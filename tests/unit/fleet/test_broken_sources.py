@@ -135,6 +135,19 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
             " nothing; want it removed",
         ),
         (
+            of_generic("algorithm = 'basic'"),
+            "sources.door.signature_header: HTTP Basic is always"
+            " 'Authorization: Basic ...'; want it removed",
+        ),
+        (
+            of_generic(
+                "algorithm = 'sha256'\nsigned = '{timestamp}.{body}'\n"
+                "timestamp_header = 'x-sign'"
+            ),
+            "sources.door.timestamp_header: is the signature's too; want another"
+            " header",
+        ),
+        (
             of_generic("algorithm = 'sha256'\nsigned = '{timestmp}.{body}'"),
             "sources.door.signed: want {body}, {timestamp}, {id};"
             " did you mean 'timestamp'?",
