@@ -14,12 +14,14 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +41,16 @@ SETS = {
 # Changes whenever local/setup/deps.py builds something else from the same lock.
 _RECIPE = b"4"
 
+# Changes whenever stage() puts something else together from the same files.
+_STAGING = b"2"
+
 # Left out of every asset: what the dev machine made, what only set-up reads.
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.pyc", "*.pyi", ".*", "requirements", "requirements.*", "tests"
 )
 
+
+_SENDER_IMPORT = re.compile(r"lambdas\.receiver\.senders\.(\w+)")
 
 _KEPT_SECONDS = 7 * 24 * 3600
 
@@ -175,8 +182,9 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     aside = Path(tempfile.mkdtemp(prefix="staging-", dir=BUILD))
     for dependency in dependencies:
         shutil.copytree(dependency, aside, copy_function=_link, dirs_exist_ok=True)
+    left_out = _without(unused_senders(fleet_path))
     for package in code:
-        shutil.copytree(ROOT / package, aside / package, ignore=_LEFT_OUT)
+        shutil.copytree(ROOT / package, aside / package, ignore=left_out)
         if package == "agents" and own is not None:
             shutil.copytree(own, aside / package, ignore=_LEFT_OUT, dirs_exist_ok=True)
         if python is not None:
@@ -184,6 +192,33 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     shutil.copyfile(fleet_path, aside / "fleet.toml")
     aside.chmod(0o755)
     return put_in_place(aside, asset)
+
+
+def unused_senders(fleet_path: Path) -> set[Path]:
+    """Return the senders' modules that no source of the fleet needs.
+
+    There are too many for every function's zip. One that a needed module
+    imports is needed, too.
+    """
+    folder = ROOT / "lambdas/receiver/senders"
+    tables = tomllib.loads(fleet_path.read_text(encoding="utf-8")).get("sources", {})
+    wanted = [str(t.get("sender", name)) for name, t in tables.items()]
+    wanted = [name.replace("-", "_") for name in wanted]
+    needed = {folder / "__init__.py"}
+    while wanted:
+        path = folder / f"{wanted.pop()}.py"
+        if path not in needed and path.is_file():
+            needed.add(path)
+            wanted += _SENDER_IMPORT.findall(path.read_text(encoding="utf-8"))
+    return set(folder.glob("*.py")) - needed
+
+
+def _without(paths: set[Path]) -> Callable[[str, list[str]], set[str]]:
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        ours = {name for name in names if Path(folder, name) in paths}
+        return ours | _LEFT_OUT(folder, names)
+
+    return ignored
 
 
 def own_agents(fleet_path: Path) -> Path | None:
@@ -242,6 +277,7 @@ def _digest(
     compiled: bool,
 ) -> str:
     total = hashlib.sha256(repr((compiled, [d.name for d in dependencies])).encode())
+    total.update(_STAGING)
     places = [ROOT / package for package in code] + ([own] if own else [])
     for path in [*_sources(places), fleet_path]:
         name = "fleet.toml" if path is fleet_path else os.path.relpath(path, ROOT)

@@ -45,6 +45,10 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_core_asset_stays_within_its_budget(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """With as many senders as a busy fleet has."""
+    names = ("github", "slack", "stripe", "linear", "svix", "shopify", "pagerduty")
+    fleet.write_text("".join(f"[sources.{name}]\n" for name in names))
+
     asset = packaging.stage(["core"], fleet)
 
     size = zipped_bytes(asset)
@@ -67,6 +71,19 @@ def test_asset_holds_code_fleet_and_nothing_of_this_machine(
     assert not list(asset.glob("lambdas/requirements*"))
     tags = {path.name.split(".")[1] for path in asset.rglob("*.pyc")}
     assert tags <= {"cpython-313"}
+
+
+@pytest.mark.usefixtures("build")
+def test_only_the_senders_of_the_fleet_are_in_it(fleet: Path) -> None:
+    fleet.write_text(
+        '[sources.github]\n[sources.mail]\nsender = "resend"\n[sources.box]\n'
+    )
+
+    asset = packaging.stage(["core"], fleet)
+
+    found = {path.stem for path in asset.glob("lambdas/receiver/senders/*.py")}
+    # Resend's stands on that of Standard Webhooks.
+    assert found == {"__init__", "github", "resend", "box", "standard_webhooks"}
 
 
 @pytest.mark.usefixtures("build")
