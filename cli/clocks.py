@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ import typer
 
 from cli import times
 from cli.output import UsageError
+from cli.passing import passing
 from cli.session import Session, verb
 from lambdas.shared import clock
 from lambdas.shared.clock import rfc3339
@@ -56,14 +57,29 @@ def set_(session: Session, instant: Instant, *, frozen: Frozen = False) -> None:
 
 
 def advance(session: Session, duration: Duration) -> None:
-    """Move the time forward; a clock that stands still stays so."""
-    text, step = _read(session), times.duration(duration)
-    if text[:1] in {"", "+", "-"}:
-        offset = timedelta(seconds=float(text or 0)) + step
-        _write(session, f"{offset.total_seconds():+.3f}")
-    else:
-        _write(session, rfc3339(clock.parse(text) + step))
+    """Let time pass: schedules fire on the way, each at its time.
+
+    A clock that stands still stays so. (`set` jumps: what is due in between
+    does not fire, as in an outage.)
+    """
+    begun, length = session.target.now(), times.duration(duration)
+    with session.out.progress() as bar:
+        task = bar.add_task("time passes", total=length.total_seconds())
+        for at in passing(
+            session.target, begun + length, lambda instant: _move(session, instant)
+        ):
+            bar.update(task, completed=(at - begun).total_seconds())
     _tell(session)
+
+
+def _move(session: Session, instant: datetime) -> None:
+    """Move the clock to ``instant``; it runs on from there if it ran before."""
+    text = _read(session)
+    if text[:1] in {"", "+", "-"}:
+        offset = (instant - clock.now()).total_seconds()
+        _write(session, f"{offset:+.3f}")
+    else:
+        _write(session, rfc3339(instant))
 
 
 def _file(session: Session) -> Path:

@@ -13,6 +13,7 @@ from cli import (
     relay,
     replay,
     resolve,
+    schedules,
     secret,
     send,
     show,
@@ -28,6 +29,6 @@ app = typer.Typer(
 
 for module in (
     *(send, events, show, resolve, dead, replay, digest, doctor),
-    *(relay, secret, clocks),
+    *(relay, secret, schedules, clocks),
 ):
     module.register(app)

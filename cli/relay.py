@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,10 +9,10 @@ import typer
 
 from cli import times
 from cli.output import FOUND
+from cli.quiet import quiet
 from cli.session import Session, verb
 from cli.target import Target
 from lambdas.shared.adapters.eventbridge import EventBridge
-from lambdas.shared.observe import logger
 from lambdas.sweep.sweep import Sweep
 
 _COLUMNS = ("read", "relayed", "refused", "unheard")
@@ -56,7 +53,7 @@ def relay(
     """
     target = session.target
     now = target.now()
-    with _quiet():
+    with quiet():
         tally = _sweep(target).relay(
             times.instant(since, now), times.instant(until, now), publish=not dry_run
         )
@@ -76,15 +73,3 @@ def _sweep(target: Target) -> Sweep:
         backlogs=_NotAsked(),
         clock=target.now,
     )
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep a function's logs and metrics out of what the verb says."""
-    level = logger.log_level
-    logger.setLevel("CRITICAL")
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        logger.setLevel(level)

@@ -1,4 +1,4 @@
-"""The process behind a local stack: it is the outside world and holds the engine.
+"""The process behind a local stack: outside world, scheduler, and keeper of the engine.
 
 ``python -m local.keeper FOLDER PORT AUTH`` runs until it is told to stop, until
 the engine dies, or until whoever started it goes away without the word ``keep``
@@ -42,6 +42,7 @@ def main(folder: str, port: str, auth: str) -> int:
             "world_url": world.url,
         },
     )
+    threading.Thread(target=_schedule, args=(home, started), daemon=True).start()
     try:
         while not stopping.wait(0.2):
             if started.process.poll() is not None:
@@ -54,6 +55,13 @@ def main(folder: str, port: str, auth: str) -> int:
         engine.stop(started)
         world.server_close()
         home.clear()
+
+
+def _schedule(home: Home, started: engine.Engine) -> None:
+    # Imported here: the engine is on its way already while boto3 loads.
+    from local import scheduler
+
+    scheduler.run(home, started.endpoint)
 
 
 def _watch_starter(stopping: threading.Event) -> None:

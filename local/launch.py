@@ -7,7 +7,7 @@ status they were answered with; the exit codes of function processes are noted,
 which the engine throws away; AWS's own events can be played, which nobody
 but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
 reads it (the fact ``repository.full_name``), which the engine does for patterns
-alone.
+alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``.
 """
 
 from __future__ import annotations
@@ -170,6 +170,7 @@ def main() -> None:
     from ministack.services import (  # type: ignore[import-not-found]
         eventbridge,
         lambda_svc,
+        scheduler,
     )
 
     wire = Path(os.environ["BELLHOP_WIRE_FILE"])
@@ -179,6 +180,8 @@ def main() -> None:
     name_failed_calls(lambda_svc)
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)
+    # Ours knows zones and the clock file, and puts planned times in.
+    scheduler._tick_schedules = lambda: None
     ministack.app.main()
 
 

@@ -8,6 +8,7 @@ from lambdas.shared.cron.times import (
     RateTimes,
     Times,
     period_of,
+    times_from,
     times_of,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "Times",
     "parse",
     "period_of",
+    "times_from",
     "times_of",
 ]

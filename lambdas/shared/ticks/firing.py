@@ -65,15 +65,20 @@ class Ticks:
             clock=self.clock,
         )
 
-    def fire(self, schedule: Schedule, planned: datetime) -> Fired:
+    def fire(
+        self, schedule: Schedule, planned: datetime, *, however_late: bool = False
+    ) -> Fired:
         """Take the tick of ``schedule`` that was planned for then.
+
+        ``however_late``: a person asks for it, who knows how late it is.
 
         Raises:
             Unavailable, Misconfigured: the ledger; the same call may come again.
         """
         tick = Tick.of(schedule, planned)
         line = self.line(schedule)
-        fired = self._fire(schedule, tick, line)
+        too_late = None if however_late else self._too_late(schedule, planned)
+        fired = self._fire(schedule, tick, line, too_late)
         line.note(planned)
         if fired is not Fired.DUPLICATE:
             # Only now: a metric must not tell of a tick that is not written down.
@@ -98,10 +103,11 @@ class Ticks:
         if schedule is not None and schedule.overlap == "queue":
             self.line(schedule).advance()
 
-    def _fire(self, schedule: Schedule, tick: Tick, line: Line) -> Fired:
+    def _fire(
+        self, schedule: Schedule, tick: Tick, line: Line, too_late: Reason | None
+    ) -> Fired:
         if self._is_known(tick):
             return Fired.DUPLICATE
-        too_late = self._too_late(schedule, tick.planned)
         if too_late is not None:
             self._set_aside(schedule, tick, State.MISSED, too_late)
             return Fired.MISSED
