@@ -44,12 +44,18 @@ def serves(key: str, at: datetime, options: Mapping[str, Any]) -> dict[str, byte
 
 
 def sign(draft: Draft) -> Delivery:
-    """Sign as a topic does; the source's first topic is the one that speaks."""
+    """Sign as a topic does.
+
+    What a sample leaves empty is filled in: the source's first topic speaks.
+    """
     payload = draft.payload
     kind, topic = payload["Type"], draft.options["topics"][0]
-    payload |= {"TopicArn": topic, "SigningCertURL": _certificate_url(draft.secret)}
-    if "SubscribeURL" in payload:
-        payload["SubscribeURL"] = _subscribe_url(topic, draft.secret)
+    usual = {
+        "TopicArn": topic,
+        "SigningCertURL": _certificate_url(draft.secret),
+        "SubscribeURL": _subscribe_url(topic, draft.secret),
+    }
+    payload |= {n: value for n, value in usual.items() if payload.get(n) == ""}
     signed = text(payload).encode()
     is_old = payload["SignatureVersion"] == "1"
     signature = keys.rsa_signature(draft.secret, signed, sha1=is_old)

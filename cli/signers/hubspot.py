@@ -7,6 +7,7 @@ import hashlib
 from cli.signers.draft import Delivery, Draft
 
 SIGNS_TIME_SECONDS = 300
+USUAL_EVENT = "contact.creation"
 SECRET_IS_MADE_BY_SENDER = True
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from lambdas.receiver.request import FORM, Request
-from lambdas.receiver.schemes import Part, as_text, keys
+from lambdas.receiver.schemes import Alone, Part, as_text, keys
 from lambdas.shared.errors import Code, Rejected
 
 _MOST_FIELDS = 1000
@@ -64,12 +64,8 @@ class PlainHash:
         raise Rejected(Code.BAD_SIGNATURE, "the plain hash does not match")
 
 
-class Twilio:
+class Twilio(Alone):
     """The address, and all form fields or a hash of the body; see its module."""
-
-    def speaks(self, request: Request) -> bool:
-        """Tell whether there is a signature."""
-        return bool(request.header("x-twilio-signature"))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - no time
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""

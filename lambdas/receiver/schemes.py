@@ -40,6 +40,14 @@ class Proof(Protocol):
         ...
 
 
+class Alone:
+    """A sender's only way of proving: nobody asks whether it was meant."""
+
+    def speaks(self, request: Request) -> bool:  # noqa: ARG002
+        """Say yes."""
+        return True
+
+
 # --- What is signed: bytes, and what stands for a part of the request.
 Part = bytes | Callable[[Request], bytes]
 

@@ -21,9 +21,9 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from lambdas.receiver.public_keys import check_rsa, key_of_certificate
-from lambdas.receiver.schemes import as_text
+from lambdas.receiver.schemes import Alone, as_text
 from lambdas.receiver.senders import Answer, Request, Sender, Time, json_answer, walk
-from lambdas.shared.errors import Code, Rejected, Unavailable
+from lambdas.shared.errors import Code, Rejected
 from lambdas.shared.fetch import NotServed, pin
 
 _HOST = r"sns\.[a-z]{2}(-[a-z]+)+-[0-9]\.amazonaws\.com(\.cn)?"
@@ -41,18 +41,14 @@ _SIGNED = {
 _TIME = Time(place="Timestamp", unit="rfc3339", tolerance_seconds=86_400)
 
 
-class _Proof:
+class _Proof(Alone):
     """SNS's own; see the module."""
-
-    def speaks(self, request: Request) -> bool:
-        """Tell whether there is a signature."""
-        return bool(walk(request.data, "Signature"))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - a certificate is fetched
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""
         data = request.data
         topic = _text(data, "TopicArn")
-        if topic not in request.source.options.get("topics", ()):
+        if topic not in request.source.options["topics"]:
             raise Rejected(Code.BAD_SIGNATURE, f"not one of our topics: {topic[:128]}")
         digest = _DIGESTS.get(_text(data, "SignatureVersion"))
         if digest is None:
@@ -96,7 +92,7 @@ def _confirm(request: Request) -> Answer | None:
         # Remembered like all that is fetched: SNS's repeats confirm nothing twice.
         request.fetch(url, _CONFIRM)
     except NotServed as error:
-        raise Unavailable(f"the subscription is not confirmed: {error}") from error
+        raise Rejected(Code.MALFORMED, f"SubscribeURL: {error}") from error
     return json_answer({"confirmed": _text(data, "TopicArn")})
 
 

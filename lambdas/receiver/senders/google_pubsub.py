@@ -22,9 +22,10 @@ from datetime import datetime
 from typing import Any
 
 from lambdas.receiver.places import Message
+from lambdas.receiver.schemes import Alone
 from lambdas.receiver.senders import Request, Sender, walk
 from lambdas.receiver.tokens import claims_of_bearer
-from lambdas.shared.errors import Code, Misconfigured, Rejected
+from lambdas.shared.errors import Code, Rejected
 from lambdas.shared.fetch import pin
 
 _KEYS = "https://www.googleapis.com/oauth2/v3/certs"
@@ -32,26 +33,21 @@ _PIN = pin(r"www\.googleapis\.com", r"/oauth2/v3/certs")
 _ISSUERS = ("https://accounts.google.com", "accounts.google.com")
 
 
-class _Proof:
+class _Proof(Alone):
     """Google's own; see the module."""
-
-    def speaks(self, request: Request) -> bool:
-        """Tell whether there is a token."""
-        return bool(request.header("authorization"))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - keys are fetched
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""
         options = request.source.options
-        account, audience = options.get("service_account"), options.get("audience")
-        if not isinstance(account, str) or not isinstance(audience, str):
-            raise Misconfigured("service_account or audience is missing")
         claims = claims_of_bearer(request, _KEYS, _PIN, now)
         if claims.get("iss") not in _ISSUERS:
             raise Rejected(Code.BAD_SIGNATURE, "another issuer")
-        if claims.get("aud") != audience:
+        if claims.get("aud") != options["audience"]:
             raise Rejected(Code.BAD_SIGNATURE, "another audience")
-        if claims.get("email") != account or claims.get("email_verified") is not True:
-            raise Rejected(Code.BAD_SIGNATURE, "another account, or not verified")
+        if claims.get("email") != options["service_account"]:
+            raise Rejected(Code.BAD_SIGNATURE, "another account")
+        if claims.get("email_verified") is not True:
+            raise Rejected(Code.BAD_SIGNATURE, "an account that is not verified")
         return 0
 
 

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from lambdas.receiver.public_keys import check_rsa, key_of_certificate
-from lambdas.receiver.schemes import as_text
+from lambdas.receiver.schemes import Alone, as_text
 from lambdas.receiver.senders import Request, Sender, Time
-from lambdas.shared.errors import Code, Misconfigured, Rejected
+from lambdas.shared.errors import Code, Rejected
 from lambdas.shared.fetch import pin
 
 _DAYS_3 = 3 * 86_400
@@ -34,18 +34,12 @@ _OWNER = re.compile(r"messageverificationcerts(\.sandbox)?\.paypal\.com")
 _TIME = Time(unit="rfc3339", tolerance_seconds=_DAYS_3)
 
 
-class _Proof:
+class _Proof(Alone):
     """PayPal's own; see the module."""
-
-    def speaks(self, request: Request) -> bool:
-        """Tell whether there is a signature."""
-        return bool(request.header("paypal-transmission-sig"))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - a certificate is fetched
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""
-        webhook_id = request.source.options.get("webhook_id")
-        if not isinstance(webhook_id, str):
-            raise Misconfigured("webhook_id is missing")
+        webhook_id = request.source.options["webhook_id"]
         signature, sent, number = (
             request.header(f"paypal-transmission-{name}")
             for name in ("sig", "time", "id")

@@ -87,44 +87,46 @@ def test_message_of_another_topic_is_refused_before_anything_is_fetched() -> Non
     assert door.https.called == []
 
 
-@pytest.mark.parametrize("event", ["Notification", "SubscriptionConfirmation"])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("Message", "another"),
-        ("Message", None),
-        ("Message", 7),
-        ("MessageId", "another"),
-        ("Timestamp", "2026-11-29T12:00:01.000Z"),
-        ("TopicArn", "arn:aws:sns:eu-central-1:123456789012:other"),
-        ("TopicArn", ["arn:aws:sns:eu-central-1:123456789012:orders"]),
-        ("Type", "UnsubscribeConfirmation"),
-        ("Type", "Something"),
-        ("SignatureVersion", "3"),
-        ("SignatureVersion", 1),
-        ("Signature", ""),
-        ("Signature", "é"),
-        ("Signature", "A" * 344),
-        ("Signature", "A" * 100_000),
-        ("Subject", "another"),
-        ("Subject", {}),
+CHANGES: list[tuple[str, Any]] = [
+    ("Message", "another"),
+    ("Message", None),
+    ("Message", 7),
+    ("MessageId", "another"),
+    ("Timestamp", "2026-11-29T12:00:01.000Z"),
+    ("TopicArn", "arn:aws:sns:eu-central-1:123456789012:other"),
+    ("TopicArn", ["arn:aws:sns:eu-central-1:123456789012:orders"]),
+    ("Type", "UnsubscribeConfirmation"),
+    ("Type", "Something"),
+    ("SignatureVersion", "3"),
+    ("SignatureVersion", 1),
+    ("Signature", ""),
+    ("Signature", "é"),
+    ("Signature", "A" * 344),
+    ("Signature", "A" * 100_000),
+]
+OWN_CHANGES: dict[str, list[tuple[str, Any]]] = {
+    "Notification": [("Subject", "another"), ("Subject", {})],
+    "SubscriptionConfirmation": [
         ("Token", "another"),
         ("SubscribeURL", "https://evil.example/"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "value"),
+    [
+        (event, name, value)
+        for event, own in OWN_CHANGES.items()
+        for name, value in [*CHANGES, *own]
     ],
 )
 def test_field_changed_after_signing_is_refused(
     event: str, name: str, value: Any
 ) -> None:
     door, call = signed.door("aws-sns"), signed.call("aws-sns", event)
-    said = json.loads(call.body)
-    is_unsigned = {
-        "Notification": ("Token", "SubscribeURL"),
-        "SubscriptionConfirmation": ("Subject",),
-    }
-    if name in is_unsigned[event]:
-        pytest.skip("this kind of message does not have it")
 
-    changed = {**said, name: value}
+    changed = {**json.loads(call.body), name: value}
     heard = door.knock(dataclasses.replace(call, body=json.dumps(changed).encode()))
 
     assert verdict(heard) == REFUSED
@@ -192,7 +194,7 @@ def test_subscription_is_confirmed_nowhere_else(url: str) -> None:
 
     heard = door.knock(Call(headers={}, body=json.dumps(sample).encode()))
 
-    assert heard.status in (400, 503)
+    assert verdict(heard) == (400, "malformed")
     called = [u for u in door.https.called[len(called_before) :] if "Simple" not in u]
     assert called == []
 
