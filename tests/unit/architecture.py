@@ -20,6 +20,10 @@ _MAY_IMPORT_BOTO = (
     "tests",
 )
 
+# Who may speak to the outside world from AWS: it is pinned and bounded there.
+_WAYS_OUT = ("http", "socket", "ssl", "urllib.request", "urllib3", "requests", "httpx")
+_MAY_GO_OUT = "lambdas.shared.adapters"
+
 _PEOPLE_TOOLS = ("stacks", "cli", "local", "tests", "bench", "app")
 
 _CLOCK = "lambdas.shared.clock"
@@ -100,6 +104,9 @@ def _why_wrong(module: Module, imported: str) -> str | None:
         return "an agent knows the contract only"
     if module.is_in("stacks", "app") and (is_function or is_one_of("local", "agents")):
         return "infrastructure reads the shared configuration only"
+    goes_out = module.is_in("lambdas") and not module.is_in(_MAY_GO_OUT)
+    if goes_out and is_one_of(*_WAYS_OUT):
+        return "only adapters go out"
     if is_one_of("boto3", "botocore") and not module.is_in(*_MAY_IMPORT_BOTO):
         return "only adapters talk to AWS"
     return None

@@ -51,6 +51,12 @@ def test_only_the_clock_reads_the_time() -> None:
         ("lambdas.worker.runner", "import cli"),
         ("lambdas.worker.runner", "from local.world import World"),
         ("lambdas.worker.runner", "import boto3"),
+        ("lambdas.receiver.tokens", "import urllib.request"),
+        (
+            "lambdas.receiver.tokens",
+            "def f():\n    from http.client import HTTPConnection",
+        ),
+        ("lambdas.shared.fetch", "import httpx"),
         ("lambdas.shared.ledger", "from botocore.exceptions import ClientError"),
         ("lambdas.worker.runner", "def f():\n    import boto3"),
         ("agents.triage", "from lambdas.worker.runner import Runner"),
