@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -84,6 +85,7 @@ class ThisRun:
         self._steps = steps(self)
         self._names: set[str] = set()
         self._lock = threading.Lock()
+        self._pid = os.getpid()
         self._is_over = False
 
     def step(
@@ -155,6 +157,8 @@ class ThisRun:
             _inside.reset(token)
 
     def _take(self, name: Any) -> None:
+        if os.getpid() != self._pid:
+            raise GiveUp(f"{name!r} was asked for in another process than the run's")
         if self._is_over:
             raise GiveUp(f"{name!r} was asked for after its run had ended")
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:

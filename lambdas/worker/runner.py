@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -164,13 +165,16 @@ class Runner:
             # POWERTOOLS_IDEMPOTENCY_DISABLED would run every delivery, unguarded.
             raise RuntimeError("no run without a claim: Powertools' guard is off")
         telling.started(self._agent.name)
-        run = self._run(claim)
+        run, me = self._run(claim), os.getpid()
         try:
             self._called(delivery, claim, run)
         except BaseException as error:
             raise Ended(run.lost or error) from error
         finally:
             run.close()
+            if os.getpid() != me:
+                # A child that the agent forked came home; the run is its parent's.
+                os._exit(1)
         if run.lost is not None:
             raise Ended(run.lost)
 

@@ -1,0 +1,29 @@
+"""One stack of its own for everything that is killed, paused or starved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local import up
+from local.home import Home
+from local.stack import LocalStack
+from tests.e2e.crash.till import Till
+
+FLEET = Path(__file__).parent / "fleet.toml"
+
+
+@pytest.fixture(scope="session")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """The fleet of this folder, running."""
+    home = Home(tmp_path_factory.mktemp("crash") / "local")
+    with up.running(home, fleet=FLEET) as running:
+        running.behave("/deaf.example", honours_keys=False)
+        yield running
+
+
+@pytest.fixture(scope="session")
+def till(kitchen: LocalStack) -> Till:
+    return Till(kitchen)
