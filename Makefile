@@ -54,7 +54,8 @@ demo: setup  ## the whole system up, a story played through it and checked, then
 synth: setup  ## write the CloudFormation template into cdk.out
 	@$(PY) app.py
 
-bench: setup  ## measure against the floors, as ratios
+bench:  ## measure against the floors, as ratios
+	$(call set_up,bench)
 	@$(PY) -m bench
 
 crash-matrix: setup  ## kill the worker between any two AWS calls and look for one effect
@@ -62,5 +63,5 @@ crash-matrix: setup  ## kill the worker between any two AWS calls and look for o
 
 clean:  ## remove all that these commands made
 	@if [ -e .local/stack.json ]; then $(PY) -m local down; fi
-	rm -rf .venv .venv-engine .venv-sdk .build .local cdk.out .hypothesis .mypy_cache .ruff_cache .pytest_cache bellhop.egg-info
+	rm -rf .venv .venv-engine .venv-sdk .venv-bench .build .local cdk.out .hypothesis .mypy_cache .ruff_cache .pytest_cache bellhop.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -15,10 +15,11 @@ from typing import Any
 SECRET = b"bench-secret"
 EVENT_TIME = "2026-01-02T03:04:05Z"
 _EXPIRES_AT = 4_000_000_000
-_WORDS = (
+_SPOKEN = (
     "add fix remove the a of to queue retry worker event test null when handler"
     " timeout cache index release bump version docs type error message parse"
-).split()
+)
+_words = _SPOKEN.split()
 
 
 class Context:
@@ -53,8 +54,8 @@ def github_body(size_bytes: int, seed: int = 0) -> bytes:
 
 def _commit(chance: random.Random, url: str) -> dict[str, Any]:
     sha = f"{chance.getrandbits(160):040x}"
-    words = chance.choices(_WORDS, k=chance.randint(4, 14))
-    files = [f"src/{'/'.join(chance.sample(_WORDS, 2))}.py" for _ in range(3)]
+    words = chance.choices(_words, k=chance.randint(4, 14))
+    files = [f"src/{'/'.join(chance.sample(_words, 2))}.py" for _ in range(3)]
     return {
         "id": sha,
         "tree_id": f"{chance.getrandbits(160):040x}",
@@ -71,7 +72,7 @@ def _commit(chance: random.Random, url: str) -> dict[str, Any]:
 
 
 def _person(chance: random.Random) -> dict[str, Any]:
-    login = "-".join(chance.sample(_WORDS, 2))
+    login = "-".join(chance.sample(_words, 2))
     url = f"https://api.github.com/users/{login}"
     ends = ("followers", "gists", "orgs", "repos", "received_events", "starred")
     return {
@@ -96,7 +97,9 @@ def _repository(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def github_request(body: bytes, delivery: str, secret: bytes = SECRET) -> dict[str, Any]:
+def github_request(
+    body: bytes, delivery: str, secret: bytes = SECRET
+) -> dict[str, Any]:
     """Return the HTTP API's event of a GitHub delivery."""
     signature = "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
     headers = {

@@ -85,6 +85,7 @@ class Contestant:
 
     def __init__(self, module: str, environment: dict[str, str]) -> None:
         """Start ``python -m module``; -P keeps this folder behind the asset."""
+        self._module = module
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],
             cwd=ROOT,
@@ -94,15 +95,29 @@ class Contestant:
             text=True,
         )
 
-    def spend(self, count: int) -> dict[str, float]:
-        """Let it do ``count``; return the seconds of CPU and of waiting."""
+    def ask(self, line: object) -> Any:
+        """Send a line; return the answer.
+
+        Raises:
+            RuntimeError: the script ended instead.
+        """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - for mypy
         assert stdout is not None  # noqa: S101 - for mypy
-        stdin.write(f"{count}\n")
+        stdin.write(f"{line}\n")
         stdin.flush()
-        spent: dict[str, float] = json.loads(stdout.readline())
-        return spent
+        answer = stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{self._module} ended; see above")
+        return json.loads(answer)
+
+    def cpu(self, count: int) -> float:
+        """Return the CPU milliseconds of one job, the median of ``count``."""
+        return float(self.ask(count)["cpu"]) * 1000
+
+    def wall(self, count: int) -> float:
+        """Return how many milliseconds one job takes, the median of ``count``."""
+        return float(self.ask(count)["wall"]) * 1000
 
     def close(self) -> None:
         """Let it end."""
@@ -112,7 +127,9 @@ class Contestant:
 
 
 @contextmanager
-def contestants(*modules: str, environment: dict[str, str]) -> Iterator[list[Contestant]]:
+def contestants(
+    *modules: str, environment: dict[str, str]
+) -> Iterator[list[Contestant]]:
     """Run several, each in a process of its own."""
     started = [Contestant(module, environment) for module in modules]
     try:

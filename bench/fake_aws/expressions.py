@@ -116,9 +116,9 @@ def _one_of(name: str, tokens: list[str]) -> Test:
     while (token := tokens.pop(0)) != ")":
         if token.startswith(":"):
             listed.append(token)
-    return lambda item, words: item.get(words.get(name, name)) in [
-        words[each] for each in listed
-    ]
+    return lambda item, words: (
+        item.get(words.get(name, name)) in [words[each] for each in listed]
+    )
 
 
 def _plain(value: Mapping[str, Any]) -> Any:

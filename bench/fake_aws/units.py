@@ -21,7 +21,7 @@ INDEXES = {
     "by-state": ("attention", "finished_at"),
 }
 _KEYS = ("pk", "sk")
-_UNIT_BYTES = 1024
+UNIT_BYTES = 1024
 
 
 def item_bytes(item: Item) -> int:
@@ -58,19 +58,20 @@ def _entry(item: Item, index: str) -> Item:
 
 
 def _units(size_bytes: int) -> int:
-    return max(1, math.ceil(size_bytes / _UNIT_BYTES))
+    return max(1, math.ceil(size_bytes / UNIT_BYTES))
 
 
 def _value_bytes(value: Mapping[str, Any]) -> int:
+    inner: Any
     ((kind, inner),) = value.items()
     match kind:
         case "S":
             return _text_bytes(inner)
         case "N":
-            digits = inner.lstrip("-").replace(".", "").strip("0")
-            return math.ceil(len(digits) / 2) + 1 + inner.startswith("-")
+            digits: str = inner.lstrip("-").replace(".", "").strip("0")
+            return math.ceil(len(digits) / 2) + 1 + int(inner.startswith("-"))
         case "B":  # base64 on the wire, counted as raw bytes
-            return len(inner) * 3 // 4 - inner[-2:].count("=")
+            return len(inner) * 3 // 4 - str(inner[-2:]).count("=")
         case "BOOL" | "NULL":
             return 1
         case "M":

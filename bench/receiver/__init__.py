@@ -1,1 +1,1 @@
-"""The receiver against a bare boto3 call, and against the receiver most guides print."""
+"""The receiver, warm, against a bare boto3 call; and the calls that it makes."""

@@ -18,17 +18,16 @@ _client = boto3.client("dynamodb")
 _numbers = itertools.count()
 
 
-def _prepare(count: int) -> list[str]:
-    return [f"bare-{next(_numbers)}" for _ in range(count)]
+def _prepare() -> str:
+    return f"bare-{next(_numbers)}"
 
 
-def _work(ids: list[str]) -> None:
-    for each in ids:
-        _client.put_item(
-            TableName="ledger",
-            Item={"pk": {"S": each}, "sk": {"S": "event"}, "body": {"S": _BODY}},
-            ConditionExpression="attribute_not_exists(pk)",
-        )
+def _work(event_id: str) -> None:
+    _client.put_item(
+        TableName="ledger",
+        Item={"pk": {"S": event_id}, "sk": {"S": "event"}, "body": {"S": _BODY}},
+        ConditionExpression="attribute_not_exists(pk)",
+    )
 
 
 if __name__ == "__main__":

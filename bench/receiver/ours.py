@@ -13,16 +13,17 @@ _BODY = github_body(8 * 1024)
 _numbers = itertools.count()
 
 
-def _prepare(count: int) -> list[dict[str, Any]]:
-    return [github_request(_BODY, f"ours-{next(_numbers)}") for _ in range(count)]
+_context: Any = Context()
 
 
-def _work(requests: list[dict[str, Any]]) -> None:
-    context: Any = Context()
-    for request in requests:
-        answer = handle(request, context)
-        if answer["statusCode"] != 200:
-            raise RuntimeError(answer["body"])
+def _prepare() -> dict[str, Any]:
+    return github_request(_BODY, f"ours-{next(_numbers)}")
+
+
+def _work(request: dict[str, Any]) -> None:
+    answer = handle(request, _context)
+    if answer["statusCode"] != 200:
+        raise RuntimeError(answer["body"])
 
 
 if __name__ == "__main__":

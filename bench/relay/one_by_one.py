@@ -21,15 +21,13 @@ _client = boto3.client("events")
 _numbers = itertools.count()
 
 
-def _prepare(batches: int) -> list[list[dict[str, Any]]]:
-    return [
-        [stream_record(f"github:{next(_numbers)}", _BODY) for _ in range(BATCH)]
-        for _ in range(batches)
-    ]
+def _prepare() -> list[dict[str, Any]]:
+    ids = (f"github:{next(_numbers)}" for _ in range(BATCH))
+    return [stream_record(event_id, _BODY) for event_id in ids]
 
 
-def _work(batches: list[list[dict[str, Any]]]) -> None:
-    for record in itertools.chain.from_iterable(batches):
+def _work(records: list[dict[str, Any]]) -> None:
+    for record in records:
         image = record["dynamodb"]["NewImage"]
         detail = {
             "event_id": image["pk"]["S"],
@@ -40,7 +38,7 @@ def _work(batches: list[list[dict[str, Any]]]) -> None:
             "actor": image["actor"]["S"],
             "thread": None,
         }
-        entry = {
+        entry: Any = {
             "EventBusName": "bellhop",
             "Source": "bellhop.github",
             "DetailType": image["kind"]["S"],

@@ -14,21 +14,16 @@ _BODY = github_body(8 * 1024)[:2048]  # about what zlib leaves of it
 _numbers = itertools.count()
 
 
-def _prepare(batches: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "Records": [
-                stream_record(f"github:{next(_numbers)}", _BODY) for _ in range(BATCH)
-            ]
-        }
-        for _ in range(batches)
-    ]
+_context: Any = Context()
 
 
-def _work(batches: list[dict[str, Any]]) -> None:
-    context: Any = Context()
-    for batch in batches:
-        handle(batch, context)
+def _prepare() -> dict[str, Any]:
+    ids = (f"github:{next(_numbers)}" for _ in range(BATCH))
+    return {"Records": [stream_record(event_id, _BODY) for event_id in ids]}
+
+
+def _work(batch: dict[str, Any]) -> None:
+    handle(batch, _context)
 
 
 if __name__ == "__main__":

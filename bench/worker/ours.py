@@ -21,8 +21,11 @@ _ledger = dynamodb.ledger(
 _numbers = itertools.count()
 
 
-def _prepare(batches: int) -> list[dict[str, Any]]:
-    return [{"Records": [_accepted() for _ in range(10)]} for _ in range(batches)]
+_context: Any = Context()
+
+
+def _prepare() -> dict[str, Any]:
+    return {"Records": [_accepted() for _ in range(10)]}
 
 
 def _accepted() -> dict[str, Any]:
@@ -43,12 +46,10 @@ def _accepted() -> dict[str, Any]:
     return message(event_id)
 
 
-def _work(batches: list[dict[str, Any]]) -> None:
-    context: Any = Context()
-    for batch in batches:
-        answer = handle(batch, context)
-        if answer["batchItemFailures"]:
-            raise RuntimeError(answer)
+def _work(batch: dict[str, Any]) -> None:
+    answer = handle(batch, _context)
+    if answer["batchItemFailures"]:
+        raise RuntimeError(answer)
 
 
 if __name__ == "__main__":

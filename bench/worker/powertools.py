@@ -32,7 +32,7 @@ _logger = Logger(service="peer")
 _config = IdempotencyConfig(expires_after_seconds=24 * 3600)
 
 
-@idempotent_function(
+@idempotent_function(  # type: ignore[untyped-decorator]  # Powertools'
     data_keyword_argument="event_id",
     persistence_store=DynamoDBPersistenceLayer(table_name="peer"),
     config=_config,
@@ -52,18 +52,14 @@ def _handle(event: dict[str, Any], context: Any) -> Any:
     return process_partial_response(event, _take, processor, context)
 
 
-def _prepare(batches: int) -> list[dict[str, Any]]:
-    return [
-        {"Records": [message(f"peer:{next(_numbers)}") for _ in range(10)]}
-        for _ in range(batches)
-    ]
+def _prepare() -> dict[str, Any]:
+    return {"Records": [message(f"peer:{next(_numbers)}") for _ in range(10)]}
 
 
-def _work(batches: list[dict[str, Any]]) -> None:
-    for batch in batches:
-        answer = _handle(batch, Context())
-        if answer["batchItemFailures"]:
-            raise RuntimeError(answer)
+def _work(batch: dict[str, Any]) -> None:
+    answer = _handle(batch, Context())
+    if answer["batchItemFailures"]:
+        raise RuntimeError(answer)
 
 
 if __name__ == "__main__":

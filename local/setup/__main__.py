@@ -1,4 +1,4 @@
-"""``python -m local.setup [all | lock | sdk]``: make what is missing, and say so."""
+"""``python -m local.setup [all | lock | sdk | bench]``: make what is missing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from local.setup.shell import SetupError
 
 def main(arguments: list[str]) -> int:
     """Run the command; a failure is one sentence and exit code 1."""
-    if arguments not in ([], ["all"], ["lock"], ["sdk"]):
-        sys.stderr.write("usage: python -m local.setup [all | lock | sdk]\n")
+    if arguments not in ([], ["all"], ["lock"], ["sdk"], ["bench"]):
+        sys.stderr.write("usage: python -m local.setup [all | lock | sdk | bench]\n")
         return 2
     try:
         environments.set_up(relock=arguments == ["lock"])
         if arguments == ["sdk"]:
             environments.set_up_sdks()
+        if arguments == ["bench"]:
+            environments.set_up_bench()
     except SetupError as error:
         sys.stderr.write(f"set-up: {error}\n")
         return 1

@@ -1,6 +1,7 @@
 """The environments: ``.venv`` for all of us, ``.venv-engine`` for the local AWS.
 
-A third, ``.venv-sdk``, holds the senders' own libraries, for the proofs alone.
+``.venv-sdk`` holds the senders' own libraries, for the proofs alone, ``.venv-bench``
+the peers that the benchmarks measure us against.
 
 Each is made once and again only when its requirements changed: a stamp in it
 holds what it was made from.
@@ -27,10 +28,12 @@ PYTHON = VENV / "bin/python"
 UV = VENV / "bin/uv"
 ENGINE = ROOT / ".venv-engine"
 SDKS = ROOT / ".venv-sdk"
+BENCH = ROOT / ".venv-bench"
 
 _DEVELOPMENT = ROOT / "requirements.txt"
 _ENGINE = ROOT / "local/requirements.txt"
 _SDKS = ROOT / "tests/sdk/requirements.txt"
+_BENCH = ROOT / "bench/requirements.txt"
 _STAMP = "bellhop.stamp"
 
 
@@ -54,12 +57,25 @@ def set_up_sdks() -> None:
     Raises:
         SetupError: something a person has to put right.
     """
+    _set_up_apart(SDKS, _SDKS)
+
+
+def set_up_bench() -> None:
+    """Make ``.venv-bench``, where the benchmarks' peers run.
+
+    Raises:
+        SetupError: something a person has to put right.
+    """
+    _set_up_apart(BENCH, _BENCH)
+
+
+def _set_up_apart(venv: Path, requirements: Path) -> None:
     with _alone():
-        if _stamp(SDKS) == _print_of(_SDKS):
+        if _stamp(venv) == _print_of(requirements):
             return
         environ = uv_environ(PYTHON)
-        lock(UV, _SDKS, environ, anew=False)
-        _make_anew(SDKS, _SDKS, environ)
+        lock(UV, requirements, environ, anew=False)
+        _make_anew(venv, requirements, environ)
 
 
 @contextmanager
