@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,8 +14,10 @@ import boto3
 import pytest
 
 from lambdas.shared.errors import Misconfigured
+from lambdas.shared.senders import traits
 from local.setup.deps import zipped_bytes
 from stacks import packaging
+from tests.unit.receiver import signed
 
 # DESIGN: more than this slows the cold start of every function.
 CORE_BUDGET_BYTES = 2_300_000
@@ -169,6 +172,54 @@ def test_function_starts_with_nothing_but_its_asset_and_boto3(
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(asset))
+
+
+VERIFY = """
+import json, sys
+sys.path[:0] = sys.argv[1:]
+from datetime import datetime
+from lambdas.receiver import senders
+from lambdas.receiver.request import from_api_gateway
+from lambdas.shared.fleet import Source
+
+told = json.load(sys.stdin)
+source = Source(secret_name="it", **told["source"])
+def fetch(url, allowed, newer_than=None):
+    assert allowed.allows(url)
+    return told["pages"][url].encode()
+now = datetime.fromisoformat(told["now"])
+request = from_api_gateway(told["event"], source, now, fetch)
+print(senders.load(source).proof.verify(request, [told["secret"]], now))
+"""
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in signed.NAMES if traits(name).needs == "senders"]
+)
+def test_key_pairs_verify_with_nothing_but_the_asset(
+    name: str, fleet: Path, build: Path
+) -> None:
+    fleet.write_text(f"[sources.it]\nsender = '{name}'\n")
+    asset = packaging.stage(["senders"], fleet, local=True)
+    about = signed.about(name)
+    told = {
+        "event": signed.call(name).to_api_gateway("it"),
+        "source": {"name": "it", "sender": name, "options": about["more"]},
+        "pages": about["more"]["pages"],
+        "secret": about["secret"],
+        "now": about["now"].isoformat(),
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-W", "error", "-c", VERIFY, asset],
+        env={},
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
 def test_set_that_is_not_built_is_one_sentence(
