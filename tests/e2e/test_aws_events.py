@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,19 @@ def test_report_without_detail_is_told_by_its_kind(whole_door: LocalStack) -> No
     assert wait_for(lambda: is_done(whole_door, event_id, AGENT))
     ((told, _),) = posted(whole_door, event_id)
     assert told.startswith("[soon] AWS Health Event (")
+
+
+def test_report_too_large_for_a_row_is_kept_apart(whole_door: LocalStack) -> None:
+    """A queue takes 1 MiB, a row 400 KB; the worker itself puts the body into S3."""
+    detail = {**sample("finding")["detail"], "samples": os.urandom(100_000).hex()}
+
+    event_id = whole_door.report(sample("finding", detail=detail))
+
+    assert wait_for(lambda: is_done(whole_door, event_id, AGENT))
+    assert "body_ref" in whole_door.rows(event_id)["event"]
+    ((told, times),) = posted(whole_door, event_id)
+    assert told.startswith("[urgent] GuardDuty Finding: UnauthorizedAccess")
+    assert times == 1
 
 
 def test_report_that_is_delivered_twice_is_one_event(whole_door: LocalStack) -> None:
