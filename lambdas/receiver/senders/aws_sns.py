@@ -24,11 +24,10 @@ from lambdas.receiver.public_keys import check_rsa, key_of_certificate
 from lambdas.receiver.schemes import Alone, as_text
 from lambdas.receiver.senders import Answer, Request, Sender, Time, json_answer, walk
 from lambdas.shared.errors import Code, Rejected
-from lambdas.shared.fetch import NotServed, pin
+from lambdas.shared.fetch import NotServed, Pin, pin
 
-_HOST = r"sns\.[a-z]{2}(-[a-z]+)+-[0-9]\.amazonaws\.com(\.cn)?"
-_CERTIFICATE = pin(_HOST, r"/SimpleNotificationService-[0-9a-f]{32}\.pem")
-_CONFIRM = pin(_HOST, r"/\?Action=ConfirmSubscription&[\x21-\x7e]{1,1024}")
+_CERTIFICATE = r"/SimpleNotificationService-[0-9a-f]{32}\.pem"
+_CONFIRM = r"/\?Action=ConfirmSubscription&[\x21-\x7e]{1,1024}"
 _OWNER = re.compile(r"sns(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?")
 
 _DIGESTS: dict[str, Literal["sha1", "sha256"]] = {"1": "sha1", "2": "sha256"}
@@ -54,11 +53,17 @@ class _Proof(Alone):
         if digest is None:
             raise Rejected(Code.BAD_SIGNATURE, "an unknown SignatureVersion")
         signature, signed = _text(data, "Signature"), _signed(data)
-        url = _text(data, "SigningCertURL")
-        key = key_of_certificate(request, url, _CERTIFICATE, now, _OWNER)
+        url, allowed = _text(data, "SigningCertURL"), _pin(topic, _CERTIFICATE)
+        key = key_of_certificate(request, url, allowed, now, _OWNER)
         check_rsa(key, signature, signed, digest)
         _TIME.check(_text(data, "Timestamp"), request, now)
         return 0
+
+
+def _pin(topic: str, path: str) -> Pin:
+    """Allow SNS's address in the topic's own region: made-up regions are many."""
+    region = re.escape(topic.split(":")[3])
+    return pin(rf"sns\.{region}\.amazonaws\.com(\.cn)?", path)
 
 
 def _text(data: Any, name: str) -> str:
@@ -84,16 +89,15 @@ def _confirm(request: Request) -> Answer | None:
     data = request.data
     if walk(data, "Type") != "SubscriptionConfirmation":
         return None
-    url = _text(data, "SubscribeURL")
-    named = parse_qs(urlsplit(url).query).get("TopicArn")
-    if named != [_text(data, "TopicArn")]:
+    url, topic = _text(data, "SubscribeURL"), _text(data, "TopicArn")
+    if parse_qs(urlsplit(url).query).get("TopicArn") != [topic]:
         raise Rejected(Code.MALFORMED, "SubscribeURL is for another topic")
     try:
         # Remembered like all that is fetched: SNS's repeats confirm nothing twice.
-        request.fetch(url, _CONFIRM)
+        request.fetch(url, _pin(topic, _CONFIRM))
     except NotServed as error:
         raise Rejected(Code.MALFORMED, f"SubscribeURL: {error}") from error
-    return json_answer({"confirmed": _text(data, "TopicArn")})
+    return json_answer({"confirmed": topic})
 
 
 SENDER = Sender(

@@ -60,6 +60,7 @@ STRANGE_CERTIFICATES = [
     f"https://xsns.eu-central-1.amazonaws.com/{NAME}.pem",
     f"https://snsXeu-central-1.amazonaws.com/{NAME}.pem",
     f"https://SNS.eu-central-1.amazonaws.com/{NAME}.pem",
+    f"https://sns.us-east-1.amazonaws.com/{NAME}.pem",
     f"https://{SNS_HOST}\\@evil.example/{NAME}.pem",
     "",
     "\ud800",
