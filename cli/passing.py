@@ -18,8 +18,9 @@ from cli.target import Target
 from lambdas.shared.ticks import Standing, Tick, Ticks, planned_of
 
 _SCHEDULER_SECONDS = 10
-# Real seconds that a run is given before time goes on without it.
-_RUN_SECONDS = 5
+# Real seconds that a tick is given to be taken, and then its run to end, before time
+# goes on without it. A function's first start on a busy machine takes a while.
+_TAKEN_SECONDS, _RUN_SECONDS = 30, 10
 _POLL_SECONDS = 0.03
 
 
@@ -62,26 +63,31 @@ def _come(file: Path, instant: datetime) -> dict[str, Any]:
 
 def _wait_for_runs(ticks: Ticks, told: dict[str, Any], since: datetime) -> None:
     """Return when the ticks sent since then are over, in line, or at work for long."""
-    deadline = time.monotonic() + _RUN_SECONDS
+    began = time.monotonic()
     sent = [s for s in told["sent"] if datetime.fromisoformat(s["due"]) > since]
     inputs = [json.loads(each["input"]) for each in sent]
-    while time.monotonic() < deadline:
-        inputs = [each for each in inputs if _is_going(ticks, each)]
-        if not inputs:
-            return
+    while inputs:
+        took = time.monotonic() - began
+        inputs = [each for each in inputs if took < _patience(ticks, each)]
         time.sleep(_POLL_SECONDS)
 
 
-def _is_going(ticks: Ticks, told: dict[str, str]) -> bool:
+def _patience(ticks: Ticks, told: dict[str, str]) -> float:
+    """Return how many seconds a tick is worth waiting for, where it is now."""
     schedule = ticks.fleet.schedules.get(told.get("schedule", ""))
     if schedule is None:
-        return False
+        return 0
     planned = planned_of(told["planned"])
     line = ticks.line(schedule)
     if line.waits_since(planned) is not None:
-        return False
-    standing = line.look(Tick.of(schedule, planned).ids).standing
-    return standing in {Standing.GOING, Standing.UNACCEPTED}
+        return 0
+    match line.look(Tick.of(schedule, planned).ids).standing:
+        case Standing.UNACCEPTED:
+            return _TAKEN_SECONDS
+        case Standing.GOING:
+            return _RUN_SECONDS
+        case _:
+            return 0
 
 
 def _milliseconds(instant: datetime) -> datetime:
