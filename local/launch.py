@@ -108,6 +108,18 @@ def name_failed_calls(lambda_svc: Any) -> None:
     lambda_svc._execute_function_warm = named
 
 
+def name_logs_in_full(iam_evaluator: Any) -> None:
+    """Judge calls on a log group by its whole ARN, which ends in ``:*``."""
+    evaluate = iam_evaluator._resource_matches
+
+    def matches(arn: str, *named: Any) -> bool:
+        if ":log-group:" in arn and not arn.endswith(":*"):
+            return bool(evaluate(arn, *named) or evaluate(f"{arn}:*", *named))
+        return bool(evaluate(arn, *named))
+
+    iam_evaluator._resource_matches = matches
+
+
 def let_aws_be_played(eventbridge: Any) -> None:
     """Take an entry of a source ``aws.*`` if it is marked; else it stays refused."""
     put_events = eventbridge._put_events
@@ -166,7 +178,10 @@ def main() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     import ministack.app  # type: ignore[import-not-found]
-    from ministack.core import lambda_runtime  # type: ignore[import-not-found]
+    from ministack.core import (  # type: ignore[import-not-found]
+        iam_evaluator,
+        lambda_runtime,
+    )
     from ministack.services import (  # type: ignore[import-not-found]
         eventbridge,
         lambda_svc,
@@ -178,6 +193,7 @@ def main() -> None:
     note_exits(lambda_runtime, wire)
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)
+    name_logs_in_full(iam_evaluator)
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)
     # Ours knows zones and the clock file, and puts planned times in.
