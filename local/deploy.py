@@ -28,8 +28,13 @@ from stacks import packaging
 Client = Any
 Resources = dict[str, dict[str, Any]]
 
-# The engine refuses these: "Unrecognized resource types".
-_REFUSED = {"AWS::CloudWatch::CompositeAlarm", "AWS::CDK::Metadata"}
+# The engine refuses these ("Unrecognized resource types"), and alarms over an
+# expression; the dashboard names every alarm.
+_REFUSED = {
+    "AWS::CloudWatch::CompositeAlarm",
+    "AWS::CloudWatch::Dashboard",
+    "AWS::CDK::Metadata",
+}
 
 _ACCOUNT = "000000000000"
 
@@ -113,8 +118,8 @@ def adapt(
 
 
 def _drop_refused(resources: Resources) -> list[str]:
-    gone = [name for name, r in resources.items() if r["Type"] in _REFUSED]
-    kinds = sorted({resources.pop(name)["Type"] for name in gone})
+    gone = [name for name, r in resources.items() if _is_refused(r)]
+    kinds = sorted({_kind(resources.pop(name)) for name in gone})
     for resource in resources.values():
         needs = resource.get("DependsOn")
         if isinstance(needs, list):
@@ -122,6 +127,17 @@ def _drop_refused(resources: Resources) -> list[str]:
         elif needs in gone:
             del resource["DependsOn"]
     return [f"{kind} is left out: the engine has none" for kind in kinds]
+
+
+def _is_refused(resource: Mapping[str, Any]) -> bool:
+    return resource["Type"] in _REFUSED or _kind(resource) != resource["Type"]
+
+
+def _kind(resource: Mapping[str, Any]) -> str:
+    kind: str = resource["Type"]
+    watches_expression = "Metrics" in resource.get("Properties", {})
+    is_alarm = kind == "AWS::CloudWatch::Alarm"
+    return f"{kind} over an expression" if is_alarm and watches_expression else kind
 
 
 def _with_secret_arns(value: Any, secrets: set[str]) -> Any:

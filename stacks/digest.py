@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, Stack
-from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
@@ -13,14 +12,14 @@ from constructs import Construct
 
 from lambdas.shared import fleet
 from lambdas.shared.settings import DigestSettings
-from stacks import nag
 from stacks.encryption import Encryption
-from stacks.function import Function, Functions
+from stacks.function import Functions
 from stacks.ledger import Ledger
 from stacks.queues import FailureQueues
 from stacks.secrets import Secrets
 from stacks.sweep import listed
 from stacks.timer import ScheduleGroup, Timer
+from stacks.topics import make_topic
 
 # A morning's digest that comes in the afternoon is still read.
 _OLDEST_REQUEST_SECONDS = 6 * 3600
@@ -45,7 +44,7 @@ class Digest(Construct):
         secrets: Secrets,
         encryption: Encryption,
     ) -> None:
-        """Make the digest, its schedule, and the alarm for when it fails."""
+        """Make the digest and its schedule."""
         super().__init__(scope, id)
         topic = self._make_topic(settings, encryption) if settings.email else None
         queues = [*dead_letters.values(), *failures.all]
@@ -68,7 +67,7 @@ class Digest(Construct):
         ledger.allow(digest.role, "Query", index="by-state")
         secrets.allow(digest.role, [settings.secret_name])
         _allow_look(digest.role, queues, encryption)
-        self._allow_logs(digest.role)
+        _allow_logs(digest.role, functions)
         if topic is not None:
             _allow_publish(digest.role, topic, encryption)
         hour, minute = settings.time.split(":")
@@ -78,29 +77,9 @@ class Digest(Construct):
             oldest_request_seconds=_OLDEST_REQUEST_SECONDS,
         )
         timer.call(self, digest, schedules)
-        self._make_alarm(digest, topic)
-
-    def _allow_logs(self, role: iam.Role) -> None:
-        """Let ``role`` read what Lambda wrote about our workers, and no other log."""
-        stack = Stack.of(self)
-        at = f"{stack.region}:{stack.account}"
-        name = f"log-group:{stack.stack_name}-Workers*"
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["logs:FilterLogEvents"],
-                resources=[f"arn:{stack.partition}:logs:{at}:{name}"],
-            )
-        )
-        nag.accept(
-            role,
-            "IAM5[Resource::arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:"
-            f"{name}]",
-            because="One log group per agent; all of their names would not fit one"
-            " policy. The stack's own name bounds it.",
-        )
 
     def _make_topic(self, settings: fleet.Digest, encryption: Encryption) -> sns.Topic:
-        topic = sns.Topic(self, "Mail", master_key=encryption.key, enforce_ssl=True)
+        topic = make_topic(self, "Mail", encryption=encryption)
         for number, address in enumerate(settings.email, start=1):
             sns.CfnSubscription(
                 self,
@@ -109,46 +88,7 @@ class Digest(Construct):
                 protocol="email",
                 endpoint=address,
             )
-        stack = Stack.of(self)
-        at = f"{stack.region}:{stack.account}"
-        alarms = f"cloudwatch:{at}:alarm:{stack.stack_name}-*"
-        topic.add_to_resource_policy(
-            iam.PolicyStatement(
-                sid="Alarms",
-                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
-                actions=["sns:Publish"],
-                resources=[topic.topic_arn],
-                conditions={
-                    "StringEquals": {"aws:SourceAccount": stack.account},
-                    "ArnLike": {"aws:SourceArn": f"arn:{stack.partition}:{alarms}"},
-                },
-            )
-        )
         return topic
-
-    def _make_alarm(self, digest: Function, topic: sns.Topic | None) -> None:
-        """A digest that cannot be told must be told otherwise."""
-        cloudwatch.CfnAlarm(
-            self,
-            "Failed",
-            alarm_description="The digest of dead letters was not told: its log says"
-            " why, its call is kept in the queue of asynchronous failures"
-            " (bellhop replay --queue async).",
-            namespace="AWS/Lambda",
-            metric_name="Errors",
-            dimensions=[
-                cloudwatch.CfnAlarm.DimensionProperty(
-                    name="FunctionName", value=digest.function.function_name
-                )
-            ],
-            statistic="Sum",
-            period=round(Duration.minutes(5).to_seconds()),
-            evaluation_periods=1,
-            threshold=1,
-            comparison_operator="GreaterThanOrEqualToThreshold",
-            treat_missing_data="notBreaching",
-            alarm_actions=None if topic is None else [topic.topic_arn],
-        )
 
 
 def _allow_look(
@@ -167,6 +107,18 @@ def _allow_look(
         )
     )
     encryption.allow_receive(role)
+
+
+def _allow_logs(role: iam.IRole, functions: Functions) -> None:
+    """Let ``role`` read what Lambda wrote about our workers, and no other log."""
+    workers = [made for name, made in functions.made if name == "worker"]
+    if workers:
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["logs:FilterLogEvents"],
+                resources=[worker.log_group.log_group_arn for worker in workers],
+            )
+        )
 
 
 def _allow_publish(role: iam.IRole, topic: sns.Topic, encryption: Encryption) -> None:

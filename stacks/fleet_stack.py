@@ -13,6 +13,7 @@ from lambdas.shared.senders import SenderTraits
 from stacks.alarms import Alarms
 from stacks.bus import Bus
 from stacks.code import Assets
+from stacks.dashboard import Dashboard
 from stacks.digest import Digest
 from stacks.encryption import Encryption
 from stacks.function import Functions
@@ -22,6 +23,7 @@ from stacks.queues import FailureQueues
 from stacks.relay import Relay
 from stacks.schedules import Schedules
 from stacks.secrets import Secrets
+from stacks.signals import Watched, add_all, watched
 from stacks.sweep import Sweep
 from stacks.timer import ScheduleGroup
 from stacks.workers import Workers
@@ -84,7 +86,6 @@ class FleetStack(Stack):
                 group=group,
                 functions=functions,
                 ledger=ledger,
-                alarms=Alarms(self, "Alarms", encryption=encryption),
             )
         if fleet.digest is not None:
             Digest(
@@ -99,6 +100,17 @@ class FleetStack(Stack):
                 secrets=secrets,
                 encryption=encryption,
             )
+        self._watch(
+            watched(
+                self,
+                fleet,
+                ingress=ingress,
+                functions=functions,
+                workers=workers,
+                failures=failures,
+            ),
+            encryption,
+        )
         self._tell(ingress, ledger, bus)
         self._tell_queues(failures, workers)
         self._pin(fleet.region)
@@ -130,6 +142,14 @@ class FleetStack(Stack):
             schedules=group,
             queues=workers.queues,
         )
+
+    def _watch(self, fleet: Watched, encryption: Encryption) -> None:
+        """Alarms and the dashboard, over all that is in the stack by now."""
+        alarms = Alarms(self, "Alarms", encryption=encryption)
+        add_all(fleet, alarms)
+        Dashboard(self, "Dashboard", fleet=fleet, alarms=alarms)
+        self._say("AlarmTopic", alarms.notices.topic_arn)
+        self._say("PageTopic", alarms.pages.topic_arn)
 
     def _tell(self, ingress: Ingress, ledger: Ledger, bus: Bus) -> None:
         self._say("ApiUrl", ingress.api.api_endpoint)

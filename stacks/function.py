@@ -43,7 +43,7 @@ class Function(Construct):
         self.role = iam.Role(
             self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
         )
-        log_group = make_log_group(self, "Logs", encryption=encryption)
+        self.log_group = log_group = make_log_group(self, "Logs", encryption=encryption)
         log_group.grant_write(self.role)
         self.function = lambda_.Function(
             self,
@@ -81,6 +81,8 @@ class Functions:
         """Ship ``assets``; the receiver also ships what its senders need."""
         self._assets = assets
         self._encryption = encryption
+        #: Every function made so far, by the folder of its code.
+        self.made: list[tuple[str, Function]] = []
         self._needs = {
             "receiver": {each.needs for each in traits.values()},
             "worker": {"agents"},
@@ -100,7 +102,7 @@ class Functions:
         environment: Mapping[str, str] | None = None,
     ) -> Function:
         """Return the function ``lambdas.<name>.handler.handle``."""
-        return Function(
+        made = Function(
             scope,
             id,
             name=name,
@@ -111,6 +113,8 @@ class Functions:
             memory_mb=memory_mb,
             environment=environment,
         )
+        self.made.append((name, made))
+        return made
 
 
 def make_log_group(

@@ -11,7 +11,6 @@ from constructs import Construct
 from lambdas.shared.cron import period_of
 from lambdas.shared.fleet import Schedule, logical_name
 from lambdas.shared.settings import CronSettings, WatcherSettings
-from stacks.alarms import BELOW, Alarm, Alarms
 from stacks.function import Function, Functions
 from stacks.ledger import BODIES, Ledger
 from stacks.timer import ScheduleGroup, Timer, keep_failed
@@ -29,52 +28,9 @@ _MEASURED_FROM = datetime(2026, 1, 1, tzinfo=UTC)
 _WATCH_MINUTES = 5
 _WATCH_OLDEST_SECONDS = 240
 
-_MISSED = Alarm(
-    name="missed-fires",
-    metric="MissedFires",
-    meaning="A schedule should have fired and has not.",
-    threshold=1,
-    because="every fire is somebody's work; grace_seconds is over already.",
-)
-_FLEET_ALARMS = (
-    Alarm(
-        name="late-fires",
-        metric="LateFires",
-        meaning="A tick came later than its grace.",
-        threshold=1,
-        because="Scheduler is exact to the minute; later means that it had to retry.",
-    ),
-    Alarm(
-        name="overruns",
-        metric="Overruns",
-        meaning="A run took longer than the time to the next fire of its schedule.",
-        threshold=1,
-        because="from here on ticks are skipped, wait, or run side by side.",
-    ),
-    Alarm(
-        name="failed-ticks",
-        metric="FailedTicks",
-        meaning="The run of a tick ended as a dead letter, or never began.",
-        threshold=1,
-        because="nobody else will run it again.",
-    ),
-    Alarm(
-        name="watcher-heartbeat",
-        metric="WatcherHeartbeat",
-        meaning="The watcher is not at work: no schedule is watched.",
-        threshold=1,
-        because="it reports every 5 minutes; three in a row are no accident.",
-        comparison=BELOW,
-        periods=3,
-        missing="breaching",
-        # Its own first report comes within minutes of the deployment.
-        warm_up_minutes=30,
-    ),
-)
-
 
 class Schedules(Construct):
-    """One Scheduler schedule and one alarm per schedule; the rest is shared."""
+    """One Scheduler schedule per schedule; the rest is shared."""
 
     def __init__(
         self,
@@ -85,7 +41,6 @@ class Schedules(Construct):
         group: ScheduleGroup,
         functions: Functions,
         ledger: Ledger,
-        alarms: Alarms,
     ) -> None:
         """Make them, with what takes the ticks and what watches that they come."""
         super().__init__(scope, id)
@@ -100,11 +55,7 @@ class Schedules(Construct):
                 function=cron,
                 retries=_RETRIES,
             )
-            if schedule.enabled:
-                alarms.add(self, f"Missed{logical_name(name)}", _MISSED, Schedule=name)
         self._make_watcher(functions)
-        for alarm in _FLEET_ALARMS:
-            alarms.add(self, alarm.metric, alarm)
 
     def _make_cron(
         self, functions: Functions, schedules: Mapping[str, Schedule]

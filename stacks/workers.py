@@ -79,7 +79,7 @@ class Worker(Construct):
         """Make the worker, and the rules that put work on its queue."""
         super().__init__(scope, id)
         self._make_queues(agent, encryption)
-        worker = functions.make(
+        self.function = worker = functions.make(
             self,
             "Worker",
             name="worker",

@@ -19,7 +19,7 @@ on = [{ source = "github", kind = "issues.opened" }]
 """
 
 # 38 agents make some 440 resources; the stack refuses more than 450.
-AGENTS = 38
+AGENTS = 36
 LARGE = "\n".join(
     [
         "[fleet]",
@@ -87,6 +87,9 @@ cron = "* * * * ? *"
 agent = "sweeper"
 rate = "2 days"
 enabled = false
+
+[digest]
+email = ["team@example.com"]
 """
 FLEETS = {"small": SMALL, "large": LARGE, "timed": TIMED}
 

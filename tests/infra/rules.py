@@ -115,12 +115,12 @@ def unlimited_grants(template: Template) -> list[str]:
 
 
 def _is_bounded(resource: str) -> bool:
-    """Only a prefix of our bucket may end in a star."""
-    return "*" not in resource or bool(
-        re.fullmatch(
-            r"\$\{LedgerPayloads\w+\.Arn\}/(events|results|aws/lambda)/\*", resource
-        )
+    """Only a prefix of our bucket, or of our workers' logs, may end in a star."""
+    prefixes = (
+        r"\$\{LedgerPayloads\w+\.Arn\}/(events|results|aws/lambda)/\*",
+        r"arn:[^*]+:log-group:Bellhop-Workers\*",
     )
+    return "*" not in resource or any(re.fullmatch(p, resource) for p in prefixes)
 
 
 def _allowing(template: Template) -> Iterator[tuple[Resource, Statement]]:

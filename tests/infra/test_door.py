@@ -77,11 +77,13 @@ def test_outputs_are_those_that_others_read(templates: dict[str, Template]) -> N
     outputs = templates["small"].outputs()
 
     assert sorted(outputs) == [
+        "AlarmTopic",
         "ApiUrl",
         "AsyncFailures",
         "BusName",
         "DeadLettersTriage",
         "LedgerTable",
+        "PageTopic",
         "PayloadBucket",
         "QueueTriage",
         "RelayParked",
