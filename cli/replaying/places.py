@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 from cli.output import CliError
@@ -34,12 +33,10 @@ class Places:
         """Return the URL of an agent's queue."""
         return self._output(f"Queue{logical_name(agent)}", agent)
 
-    @functools.cache  # noqa: B019 - a command lives as long as its places
     def dead_letters(self, agent: str) -> Box:
         """Return an agent's dead letters."""
         return self._box(self._output(f"DeadLetters{logical_name(agent)}", agent))
 
-    @functools.cache  # noqa: B019 - likewise
     def other(self, queue: str) -> Box:
         """Return a failure queue that no agent's queue feeds."""
         return self._box(self._output(_OUTPUTS[queue], queue))

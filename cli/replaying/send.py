@@ -8,9 +8,10 @@ harmless. Before that the run's row is marked, so that of two operators one send
 from __future__ import annotations
 
 import json
+import math
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from cli.replaying.choose import Item
 from cli.replaying.job import Job
 from cli.replaying.places import Places
 from cli.target import Target
+from lambdas.dlq_digest.wiring import Box
 from lambdas.shared import bus, clock
 from lambdas.shared.clock import milliseconds, rfc3339
 from lambdas.shared.ledger import EVENT_ROW
@@ -26,8 +28,11 @@ from lambdas.shared.story import RUN, RunRecord, State
 from lambdas.shared.table import Absent, Below, Change, Condition, Is, Row
 from lambdas.worker.delivery import Message, NotOurs
 
-# Longer than a pass over a full queue takes; what is not ours is shown again after.
-_HIDE_SECONDS = 300
+# Long enough to send ten letters, short enough to wait for after a crash.
+_HIDE_SECONDS = 30
+# Letters that are not ours show again meanwhile; so many batches of them in a row
+# say that there is nothing else.
+_STALE_BATCHES = 20
 # Whoever marked a run and has not sent it by then is not coming back.
 _FORGOTTEN_MS = 15 * 60 * 1000
 _WATCH_EVERY_SECONDS = 1.0
@@ -116,27 +121,49 @@ class Sender:
         """
         box = self.places.dead_letters(agent)
         key = self.target.fleet.agents[agent].key
-        others: list[Mapping[str, Any]] = []
-        seen: set[str] = set()
+        others: dict[str, Mapping[str, Any]] = {}
         try:
-            while pending or self.job.is_resumed:
-                batch = box.receive_some(_HIDE_SECONDS)
-                fresh = [each for each in batch if each["MessageId"] not in seen]
-                others += [each for each in batch if each["MessageId"] in seen]
-                seen.update(each["MessageId"] for each in fresh)
-                if not fresh:
+            for message in self._letters(box, others):
+                if not pending and not self.job.is_resumed:
                     break
-                for message in fresh:
-                    event_id = _event_id(message, key)
-                    item = pending.pop((event_id, f"{RUN}{key}"), None)
-                    if item is not None:
-                        if not self._pace(partial(self._redrive, item, message)):
-                            others.append(message)
-                    elif not self._clear(message, event_id, key, box):
-                        others.append(message)
+                event_id = _event_id(message, key)
+                item = pending.pop((event_id, f"{RUN}{key}"), None)
+                if item is not None:
+                    is_gone = self._pace(partial(self._redrive, item, message))
+                else:
+                    is_gone = self._clear(message, event_id, key, box)
+                if is_gone:
+                    del others[message["MessageId"]]
             return bool(pending) and box.waiting() > len(others)
         finally:
-            box.release([Receipt(each["ReceiptHandle"]) for each in others])
+            held = [Receipt(each["ReceiptHandle"]) for each in others.values()]
+            box.release(held)
+
+    def _letters(
+        self, box: Box, others: dict[str, Mapping[str, Any]]
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield each letter of a queue once; ``others`` are all that we hold."""
+        seen: set[str] = set()
+        stale, waited = 0, 0
+        while stale < _STALE_BATCHES:
+            batch = box.receive_some(self._hide_seconds)
+            others.update({each["MessageId"]: each for each in batch})
+            fresh = [each for each in batch if each["MessageId"] not in seen]
+            seen.update(each["MessageId"] for each in fresh)
+            yield from fresh
+            stale = 0 if fresh else stale + 1
+            if batch:
+                continue
+            is_held = self.job.is_resumed and box.waiting() > len(others)
+            if not is_held or waited > self._hide_seconds:
+                return
+            # Our own earlier self held them when it was interrupted.
+            waited += 1
+            self.sleep(1)
+
+    @property
+    def _hide_seconds(self) -> int:
+        return max(_HIDE_SECONDS, math.ceil(20 / self.per_second))
 
     def _redrive(self, item: Item, message: Mapping[str, Any]) -> bool:
         """Send the letter's own body, then delete it; whether it was ours to send."""
@@ -207,7 +234,7 @@ class Sender:
         return done
 
     def _clear(
-        self, message: Mapping[str, Any], event_id: str, key: str, box: Any
+        self, message: Mapping[str, Any], event_id: str, key: str, box: Box
     ) -> bool:
         """Delete the copy that an interrupted job left behind its sent message."""
         if not self.job.is_resumed or not event_id:

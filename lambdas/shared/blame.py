@@ -28,7 +28,7 @@ class Blame(StrEnum):
 VENDORS = frozenset({Blame.DOWNSTREAM_UNAVAILABLE, Blame.RATE_LIMITED, Blame.TIMEOUT})
 
 _STATUS = re.compile(
-    r"(?i:(?<![a-z])(?:code|status(?:[ _]code)?|http(?:/\d(?:\.\d)?)?)"
+    r"(?i:(?<![a-z])(?:code|status(?:[ _]code)?|http(?:\w*error)?(?:/\d(?:\.\d)?)?)"
     r"(?:['\"]?: ?|[=\s]\s*)['\"]?)([1-5]\d\d)(?!\d)"
     r"|(?<![\w.#-])([1-5]\d\d)(?= [A-Z{]|, b?['\"]|:? \{|, message)"
     r"|\b(?:answered|returned|refused with|got) ([1-5]\d\d)\b"
@@ -152,7 +152,8 @@ def fault(
     """
     if category == "too_old":
         return Blame.UNDELIVERABLE
-    found = blame(exception_type, message, downstream)
+    on_purpose = category in {"passing", "unavailable", "in_doubt", "gave_up"}
+    found = blame(exception_type, message, None if on_purpose else downstream)
     if found is not Blame.AGENT_BUG or _ASKED_WRONGLY.search(message):
         return found
     match category:
