@@ -118,6 +118,12 @@ def test_source_adds_facts_under_their_paths() -> None:
     assert event.facts == {"size": 1, "pull.labels[0].name": "bug"}
 
 
+def test_source_adds_facts_from_headers_under_their_names() -> None:
+    event = one({}, facts=("header:X-Kept", "header:X-Absent", "id"))
+
+    assert event.facts == {"x-kept": "yes", "id": "1"}
+
+
 @pytest.mark.parametrize("junk", [None, [], {}, float("nan"), float("inf")], ids=repr)
 def test_fact_is_a_value_that_a_rule_can_match(junk: Any) -> None:
     assert one({"size": junk, "name": False}).facts == {"name": False}
