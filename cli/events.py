@@ -122,9 +122,10 @@ def _rows(
 
 def told(session: Session, found: Found) -> str:
     """Return where each agent is with the event, in one line."""
-    if found.story.is_ignored:
-        return "ignored"
     states = found.states(session.target)
+    # A tick that was skipped is passed over as well, and has its own word for it.
+    if found.story.is_ignored and not states:
+        return "ignored"
     if not states:
         return "unheard" if found.story.is_unheard else "QUEUED"
     return " ".join(f"{agent}={state}" for agent, state in sorted(states.items()))

@@ -146,3 +146,12 @@ def test_what_would_come_back_as_something_else_is_not_taken(
 ) -> None:
     with pytest.raises(TypeError, match="the ledger holds no"):
         table.put({"pk": "a", "sk": "event", "odd": value})
+
+
+def test_delete_removes_a_row_and_is_content_where_there_is_none(table: Any) -> None:
+    table.put({"pk": "a", "sk": "b"})
+
+    table.delete("a", "b")
+    table.delete("a", "b")
+
+    assert table.get("a", "b") is None

@@ -32,7 +32,7 @@ def _hears(fleet: Fleet, source: str, kind: str, **facts: object) -> bool:
 def test_the_example_that_people_deploy_is_good() -> None:
     fleet = load(_ROOT / "fleet.toml")
 
-    assert list(fleet.agents) == ["hello", "issue-triage"]
+    assert list(fleet.agents) == ["hello", "issue-triage", "competitive-intel"]
     assert fleet.agents["issue-triage"].module == "agents.issue_triage"
     assert {source.secret_name for source in fleet.sources.values()} == {
         "bellhop/github",
