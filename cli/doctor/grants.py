@@ -17,7 +17,7 @@ def look(deployed: Deployed) -> Iterator[Finding]:
     """Compare each role's trust and inline policies with the template."""
     for role in deployed.of("IAM::Role"):
         yield from _role(deployed, role)
-    for policy in deployed.of("IAM::Policy"):
+    for policy in [*deployed.of("IAM::Policy"), *deployed.of("IAM::ManagedPolicy")]:
         for role in policy.properties.get("Roles", []):
             name = deployed.name_of(role)
             if name is not None:
@@ -45,7 +45,7 @@ def _role(deployed: Deployed, role: Resource) -> Iterator[Finding]:
 
 def _policy(deployed: Deployed, policy: Resource, role: str) -> Iterator[Finding]:
     iam = deployed.client("iam")
-    name = policy.properties["PolicyName"]
+    name = policy.properties.get("PolicyName") or last(policy.physical)
     wanted = _allowed(policy.properties["PolicyDocument"])
     there: set[str] = set()
     denied: set[str] = set()
@@ -56,6 +56,8 @@ def _policy(deployed: Deployed, policy: Resource, role: str) -> Iterator[Finding
             document = _read(found["PolicyDocument"])
             there |= _allowed(document)
             denied |= _allowed(document, effect="Deny")
+        if policy.type == "IAM::ManagedPolicy":
+            there |= _attached(iam, role, name)
     except Missing:
         pass
     lacking = wanted - there
@@ -73,6 +75,24 @@ def _policy(deployed: Deployed, policy: Resource, role: str) -> Iterator[Finding
             what=f"the role {role} is denied {', '.join(sorted(blocked))}",
             mend=f"remove that statement from the role {role}",
         )
+
+
+def _attached(iam: Any, role: str, name: str) -> set[str]:
+    """Return what a managed policy allows, if the role has it."""
+    listed = asked(partial(iam.list_attached_role_policies, RoleName=role))
+    for each in listed["AttachedPolicies"]:
+        if each["PolicyName"] == name:
+            arn = each["PolicyArn"]
+            about = asked(partial(iam.get_policy, PolicyArn=arn))["Policy"]
+            version = asked(
+                partial(
+                    iam.get_policy_version,
+                    PolicyArn=arn,
+                    VersionId=about["DefaultVersionId"],
+                )
+            )
+            return _allowed(_read(version["PolicyVersion"]["Document"]))
+    return set()
 
 
 def _allowed(document: Any, effect: str = "Allow") -> set[str]:
