@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from lambdas.receiver.schemes import Alone
 from lambdas.receiver.senders import (
     Answer,
     Message,
@@ -33,15 +34,12 @@ def _notifications(data: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-class _ClientStates:
+class _ClientStates(Alone):
     """The secret in each notification: one that knows it vouches for no other.
 
     Several subscriptions may share a request, some of them made before the
     secret was changed.
     """
-
-    def speaks(self, request: Request) -> bool:
-        return bool(_notifications(request.data))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:
         found = [

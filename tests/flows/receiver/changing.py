@@ -9,17 +9,19 @@ import importlib
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from cli import samples
-from cli.signers import Signer, google_pubsub
+from cli.signers import Signer, aws_sns, google_pubsub
+from lambdas.shared.fleet import Generic, Pick
 from tests import real_data
 from tests.unit.receiver import signed
-from tests.unit.receiver.door import NOW, Call
+from tests.unit.receiver.door import NOW, Call, Door
 
 FORM = "application/x-www-form-urlencoded"
+GENERIC_SECRET = "anna:5d41402abc4b2a76b9719d911017c592"  # good as a password too
 # A tenth of the cases is signed after the change: a sender's own nonsense.
 SIGNED_AFTER = 0.1
 # What a sender may do in several ways, which its table would say.
@@ -27,6 +29,59 @@ VARIANTS: Mapping[str, list[dict[str, Any]]] = {
     "hubspot": [{}, {"version": "v1"}, {"version": "v2"}],
     "okta": [{}, {"header": "X-Okta-Token"}],
 }
+
+# What the sources' tables say beside what the signers' examples do.
+TABLES: Mapping[str, Mapping[str, Any]] = {"meta": {"verify_token": "x"}}
+GENERIC: Mapping[str, Generic] = {
+    "generic-hmac": Generic(
+        algorithm="sha256",
+        signature_header="X-Signature",
+        prefix="sha256=",
+        signed="{timestamp}.{id}.{body}",
+        timestamp_header="X-Timestamp",
+        id_from=Pick(where="header", name="X-Id"),
+        kind_from=Pick(where="body", name="type"),
+        tenant_from=Pick(where="body", name="shop"),
+    ),
+    "generic-token": Generic(algorithm="token", signature_header="X-Token"),
+    "generic-basic": Generic(algorithm="basic", signature_header="Authorization"),
+}
+
+_RATE = {"type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": 1518467820}
+_PAGE = {"id": "1", "messaging": [{"sender": "7"}], "changes": [{"field": "feed"}, 7]}
+_DEEP = base64.b64encode(b"[" * 9000).decode()
+_TOPIC = aws_sns.OPTIONS["topics"][0]
+_YES = "https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&"
+_SNS = {
+    "Type": "SubscriptionConfirmation",
+    "MessageId": "7",
+    "Token": "7",
+    "TopicArn": "",
+    "Message": "Hello",
+    "Timestamp": "2026-11-29T12:00:00.000Z",
+    "SignatureVersion": "2",
+    "SigningCertURL": "",
+}
+# A second live secret, of the sender's other kind.
+SECOND: Mapping[str, str] = {
+    "gitlab": "whsec_" + base64.b64encode(b"k" * 32).decode(),
+    "notion": "secret_abc",
+}
+# What no sample and no change of one comes to.
+FURTHER: list[tuple[str, Any]] = [
+    ("slack", _RATE),
+    ("slack", "ssl_check=1&token=x"),
+    ("twilio", "CallSid=CA1&CallStatus=ringing"),
+    ("twilio", "Digits=1"),
+    ("meta", {"object": "page", "entry": [_PAGE]}),
+    ("notion", {"verification_token": "secret_abc"}),
+    ("discord", {"version": 1, "application_id": "8", "type": 0}),
+    ("aws-sns", {**_SNS, "SubscribeURL": f"{_YES}TopicArn=another"}),
+    ("aws-sns", {**_SNS, "SubscribeURL": f"{_YES}Token=1", "TopicArn": "another"}),
+    ("aws-sns", {**_SNS, "SubscribeURL": f"https://evil.example/?TopicArn={_TOPIC}"}),
+    ("aws-sns", {**_SNS, "Type": "Another"}),
+    ("google-pubsub", {"message": {"data": _DEEP, "messageId": "7"}}),
+]
 
 JUNK_TEXT = ["", "é", "\ud800", "9" * 400, "-1", "NaN", "v1=", "=", ",", "a,b", "\x00"]
 JUNK_TEXT += ["{}", "null", "1e999", "%FF", "t=1,v1=2", "Bearer x", "١٢٣", " ", "v2"]
@@ -56,17 +111,39 @@ class Seed:
             "options": seed_options(self),
             "id": "72d3162e-cc78-11e3-81ab-4c9367dc0958",
         }
-        sign = importlib.import_module(
-            f"cli.signers.{self.name.replace('-', '_')}"
-        ).sign
+        sender = "generic" if self.name in GENERIC else self.name
+        sign = importlib.import_module(f"cli.signers.{sender.replace('-', '_')}").sign
+        if self.name in GENERIC:
+            known["secret"] = GENERIC_SECRET
+        if self.event == "second":
+            known["secret"] = SECOND[self.name]
         body = about.pop("body", self.body)
-        draft = signed.draft(self.name, body, **{**known, **about})
+        draft = signed.draft(sender, body, **{**known, **about})
         return signed.arriving(sign(draft))
 
 
 def seed_options(seed: Seed) -> Mapping[str, Any]:
     """Return what the source's table says of a sender, and of this way of its."""
-    return {**Signer(seed.name).options, **seed.options}
+    own = {} if seed.name in GENERIC else Signer(seed.name).options
+    return {**own, **seed.options}
+
+
+def doors() -> dict[str, Door]:
+    """Open a door for every seed's name."""
+    opened = {
+        name: signed.door(
+            name, options={**Signer(name).options, **TABLES.get(name, {})}
+        )
+        for name in signed.NAMES
+    }
+    for name, how in GENERIC.items():
+        identity = None if how.id_from else "body"
+        opened[name] = Door("generic", name=name, generic=how, identity=identity)
+        opened[name].secret = GENERIC_SECRET
+    for name, second in SECOND.items():
+        both = {"current": signed.stored(name), "previous": second}
+        opened[name].secret = json.dumps(both)
+    return opened
 
 
 @functools.cache
@@ -77,12 +154,31 @@ def seeds() -> list[Seed]:
         sample = samples.load(name, event, delivery_id="72d3", at=NOW)
         for options in VARIANTS.get(name, [{}]):
             found.append(Seed(name, event, sample.body, sample.media_type, options))
+    for name, said in FURTHER:
+        is_form = isinstance(said, str)
+        text = said if is_form else json.dumps(said)
+        media_type = FORM if is_form else "application/json"
+        found.append(Seed(name, "further", text.encode(), media_type, {}))
+    issue = next(seed for seed in found if seed.name == "gitlab")
+    found.append(replace(issue, event="second"))
+    for name, how in GENERIC.items():
+        order = b'{"type": "order.placed", "shop": "corner"}'
+        found.append(Seed(name, name, order, "application/json", asdict(how)))
     if real_data.ROOT is not None:
         for name in signed.NAMES:
             folder = real_data.ROOT / "payloads" / name
             for path in sorted(folder.glob("*.json"))[:5]:
                 body = path.read_bytes()
                 found.append(Seed(name, path.stem, body, "application/json", {}))
+    return found
+
+
+@functools.cache
+def _places() -> Mapping[str, list[int]]:
+    """Return where the seeds of each sender are: all are equally likely."""
+    found: dict[str, list[int]] = {}
+    for index, seed in enumerate(seeds()):
+        found.setdefault(seed.name, []).append(index)
     return found
 
 
@@ -96,7 +192,7 @@ def _whole(index: int) -> Call | None:
 
 def case(chance: random.Random) -> tuple[str, Call]:
     """Return a sender's name and a changed request of it."""
-    index = chance.randrange(len(seeds()))
+    index = chance.choice(_places()[chance.choice(sorted(_places()))])
     seed, call = seeds()[index], _whole(index)
     if call is None or chance.random() < SIGNED_AFTER:
         return seed.name, _signed_after(chance, seed, call)
@@ -124,6 +220,10 @@ def _header(chance: random.Random, call: Call) -> Call:
             call.having(name, f"{value} {junk}"),
             call.having(name, f"{value[:place]}{junk}{value[place:]}"),
             call.having("X-Okta-Verification-Challenge", junk),
+            # Another scheme than the secret's, for senders of two.
+            call.having("webhook-signature", "v1,AAAA")
+            .having("webhook-id", junk)
+            .having("webhook-timestamp", str(int(NOW.timestamp()))),
         ]
     )
 

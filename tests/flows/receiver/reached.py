@@ -42,18 +42,20 @@ class Reached:
         self._coverage.stop()
 
     def missing(self, folder: Path) -> tuple[list[str], int]:
-        """Return the branches and lines not reached, and how many were."""
+        """Return the lines not reached, or not in every way; and how many were."""
         report = folder / "reached.json"
         self._coverage.json_report(outfile=str(report))
         files: dict[str, Any] = json.loads(report.read_text())["files"]
         missing, reached = [], 0
         for name, found in files.items():
+            path = Path(name)
+            text = path.read_text(encoding="utf-8").splitlines()
             lines, arcs = found["missing_lines"], found["missing_branches"]
-            missing += [f"{Path(name).stem}:{line}" for line in lines]
+            starts = [
+                start for start, end in arcs if start not in lines and end not in lines
+            ]
             missing += [
-                f"{Path(name).stem}:{start} to {end}"
-                for start, end in arcs
-                if start not in lines and end not in lines
+                f"{path.stem}: {text[line - 1].strip()}" for line in [*lines, *starts]
             ]
             reached += len(found["executed_lines"]) + len(found["executed_branches"])
         return missing, reached
