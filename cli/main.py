@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from cli import (
+    audit,
     clocks,
     dead,
     digest,
@@ -29,6 +30,6 @@ app = typer.Typer(
 
 for module in (
     *(send, events, show, resolve, dead, replay, digest, doctor),
-    *(relay, secret, schedules, clocks),
+    *(relay, secret, schedules, clocks, audit),
 ):
     module.register(app)

@@ -63,7 +63,9 @@ class Digest(Construct):
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
         )
-        ledger.allow(digest.role, "GetItem", "PutItem", "Query", "UpdateItem")
+        ledger.allow(
+            digest.role, "GetItem", "PutItem", "Query", "UpdateItem", audits=True
+        )
         ledger.allow(digest.role, "Query", index="by-state")
         secrets.allow(digest.role, [settings.secret_name])
         _allow_look(digest.role, queues, encryption)

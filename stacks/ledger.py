@@ -33,9 +33,32 @@ class Ledger(Construct):
         # could still ask for the object is two weeks younger. One day for the clock.
         self.bucket = self._make_bucket(days=ledger_days + DLQ_RETENTION_DAYS + 1)
 
-    def allow(self, role: iam.IRole, *actions: str, index: str | None = None) -> None:
-        """Let ``role`` do ``actions`` (``PutItem``) on the table, or on one index."""
+    def allow(
+        self,
+        role: iam.IRole,
+        *actions: str,
+        index: str | None = None,
+        audits: bool = False,
+    ) -> None:
+        """Let ``role`` do ``actions`` (``PutItem``) on the table, or on one index.
+
+        No role changes or deletes an entry of the audit; who ``audits`` adds some.
+        """
         arn = self.table.table_arn
+        changes = {"PutItem", "UpdateItem", "DeleteItem"} & set(actions)
+        if audits:
+            changes -= {"PutItem"}
+        if changes:
+            role.add_to_principal_policy(
+                iam.PolicyStatement(
+                    effect=iam.Effect.DENY,
+                    actions=[f"dynamodb:{action}" for action in sorted(changes)],
+                    resources=[arn],
+                    conditions={
+                        "ForAnyValue:StringLike": {"dynamodb:LeadingKeys": ["audit#*"]}
+                    },
+                )
+            )
         role.add_to_principal_policy(
             iam.PolicyStatement(
                 actions=[f"dynamodb:{action}" for action in actions],

@@ -97,6 +97,17 @@ class Template:
             for policy in self.all("IAM::Policy")
             if role_id in [referred(role) for role in policy.of("Roles") or []]
             for statement in policy.of("PolicyDocument.Statement")
+            if statement["Effect"] == "Allow"
+        ]
+
+    def denied(self, role_id: str) -> list[Statement]:
+        """Return what a role may not do, whatever else lets it."""
+        return [
+            Statement.read(statement)
+            for policy in self.all("IAM::Policy")
+            if role_id in [referred(role) for role in policy.of("Roles") or []]
+            for statement in policy.of("PolicyDocument.Statement")
+            if statement["Effect"] == "Deny"
         ]
 
     def doings(self, role_id: str, service: str = "") -> set[str]:
