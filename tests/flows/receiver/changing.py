@@ -342,6 +342,6 @@ def _bent_text(chance: random.Random, text: str) -> str:
     """Change what a text holds, if it holds JSON in base64 (Pub/Sub)."""
     try:
         values = json.loads(base64.b64decode(text, validate=True))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text[: chance.randrange(len(text) + 1)]
     return base64.b64encode(json.dumps(_bent(chance, values)).encode()).decode()
