@@ -162,7 +162,9 @@ def _destination(deployed: Deployed, config: Resource) -> Iterator[Finding]:
     wanted = config.properties["DestinationConfig"]["OnFailure"]["Destination"]
     try:
         answer = asked(
-            lambda: client.get_function_event_invoke_config(FunctionName=name)
+            lambda: client.get_function_event_invoke_config(
+                FunctionName=name, Qualifier=config.properties["Qualifier"]
+            )
         )
         there = answer.get("DestinationConfig", {}).get("OnFailure", {})
     except Missing:

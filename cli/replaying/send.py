@@ -151,8 +151,8 @@ class Sender:
             fresh = [each for each in batch if each["MessageId"] not in seen]
             seen.update(each["MessageId"] for each in fresh)
             yield from fresh
-            stale = 0 if fresh else stale + 1
             if batch:
+                stale = 0 if fresh else stale + 1
                 continue
             is_held = self.job.is_resumed and box.waiting() > len(others)
             if not is_held or waited > self._hide_seconds:

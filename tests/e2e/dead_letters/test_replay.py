@@ -16,6 +16,7 @@ from tests.e2e.dead_letters.plant import Failure, order, plant
 LETTERS = 60
 LIVE = 10
 KILLED_AFTER = 20
+STOPPED = 60
 AGENT = "notify"
 DOWN = Failure(
     agent=AGENT,
@@ -101,17 +102,17 @@ def test_what_fails_again_stops_the_rest(
         category="downstream_rejected",
         downstream="till.example",
     )
-    planted = plant(target, shop, [refused] * 20, title="refuse")
+    planted = plant(target, shop, [refused] * STOPPED, title="refuse")
 
     code, told = operator.run(
-        home, "replay", *planted, "--rate", "4", "--stop-after", "2"
+        home, "replay", *planted, "--rate", "3", "--stop-after", "2"
     )
 
     print(f"\nstopped: {told}")
     assert code == 1
     assert told["state"] == "STOPPED"
     assert told["failed_again"] > 2
-    assert told["sent"] < 20
+    assert told["sent"] < STOPPED
 
 
 def test_finished_event_runs_again_and_keeps_its_effects_unless_asked(
