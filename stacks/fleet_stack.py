@@ -62,6 +62,7 @@ class FleetStack(Stack):
             "Ingress",
             functions=functions,
             warm=fleet.warm or 0,
+            reserved=fleet.reserved_receivers,
             ledger=ledger,
             secrets=secrets,
             encryption=encryption,

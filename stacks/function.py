@@ -37,6 +37,7 @@ class Function(Construct):
         timeout_seconds: int,
         memory_mb: int,
         environment: Mapping[str, str] | None = None,
+        reserved: int | None = None,
     ) -> None:
         """Make ``lambdas.<name>.handler.handle``; ``settings`` overrule all else."""
         super().__init__(scope, id)
@@ -59,6 +60,7 @@ class Function(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             environment={**(environment or {}), **settings.to_env()},
+            reserved_concurrent_executions=reserved,
         )
         nag.accept(
             self.function,
@@ -100,8 +102,12 @@ class Functions:
         timeout_seconds: int,
         memory_mb: int,
         environment: Mapping[str, str] | None = None,
+        reserved: int | None = None,
     ) -> Function:
-        """Return the function ``lambdas.<name>.handler.handle``."""
+        """Return the function ``lambdas.<name>.handler.handle``.
+
+        Of the account's concurrency ``reserved`` is its own, and its most.
+        """
         made = Function(
             scope,
             id,
@@ -112,6 +118,7 @@ class Functions:
             timeout_seconds=timeout_seconds,
             memory_mb=memory_mb,
             environment=environment,
+            reserved=reserved,
         )
         self.made.append((name, made))
         return made

@@ -59,11 +59,15 @@ class Ingress(Construct):
         *,
         functions: Functions,
         warm: int,
+        reserved: int | None,
         ledger: Ledger,
         secrets: Secrets,
         encryption: Encryption,
     ) -> None:
-        """Make the API and the receiver; ``warm`` receivers are kept started."""
+        """Make the API and the receiver.
+
+        ``warm`` receivers are kept started; ``reserved`` can always start.
+        """
         super().__init__(scope, id)
         receiver = functions.make(
             self,
@@ -75,6 +79,7 @@ class Ingress(Construct):
             ),
             timeout_seconds=_TIMEOUT_SECONDS,
             memory_mb=_MEMORY_MB,
+            reserved=reserved,
         )
         ledger.allow(receiver.role, "PutItem")
         ledger.allow_put(receiver.role, BODIES)

@@ -7,7 +7,15 @@ from functools import partial
 
 import typer
 
-from cli.doctor import around, functions, grants, queues, routes, stores
+from cli.doctor import (
+    around,
+    functions,
+    grants,
+    headroom,
+    queues,
+    routes,
+    stores,
+)
 from cli.doctor.deployed import Deployed, Finding, looked
 from cli.output import FOUND
 from cli.session import Session, verb
@@ -22,6 +30,7 @@ _CHECKS: dict[str, Callable[[Deployed], Iterator[Finding]]] = {
     "rules, schedules and the door": routes.look,
     "ledger, payloads, key and secrets": stores.look,
     "permissions": grants.look,
+    "concurrency": headroom.look,
 }
 
 

@@ -25,6 +25,7 @@ LARGE = "\n".join(
         "[fleet]",
         "ledger_days = 60",
         "warm = 1",
+        "reserved_receivers = 25",
         'region = "eu-central-1"',
         *(f"[sources.{name}]" for name in ("github", "slack", "stripe", "linear")),
         "[sources.github-eu]",

@@ -110,3 +110,21 @@ def test_template_knows_neither_account_nor_region(template: Template) -> None:
 
     assert "eu-central-1" not in resources
     assert "us-east-1" not in resources
+
+
+def test_agents_cannot_starve_the_door_where_it_was_chosen(
+    templates: dict[str, Template],
+) -> None:
+    """Never unasked: a reservation fails the deployment of a small account."""
+    reserved = {
+        name: [
+            each.id
+            for each in template.all("Lambda::Function")
+            if each.of("ReservedConcurrentExecutions") is not None
+        ]
+        for name, template in templates.items()
+    }
+    large = templates["large"].function("receiver")
+
+    assert reserved == {"small": [], "large": [large.id], "timed": []}
+    assert large.of("ReservedConcurrentExecutions") == 25

@@ -257,6 +257,7 @@ class Fleet:
     """Everything that one ``fleet.toml`` asks for.
 
     ``warm`` is how many receivers are kept started; None leaves it unsaid.
+    ``reserved_receivers`` is how many may always start, whatever agents take.
     """
 
     sources: Mapping[str, Source]
@@ -266,4 +267,5 @@ class Fleet:
     digest: Digest | None = None
     ledger_days: int = 45
     warm: int | None = None
+    reserved_receivers: int | None = None
     region: str | None = None

@@ -124,7 +124,8 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
         calendars=calendars,
         digest=read_digest(root.child("digest")) if root.has("digest") else None,
         ledger_days=_ledger_days(own),
-        warm=_warm(own, sources, find_traits),
+        warm=(warm := _warm(own, sources, find_traits)),
+        reserved_receivers=_reserved(own, warm),
         region=own.matching("region", _REGION, "a region like 'eu-central-1'"),
     )
     own.close()
@@ -165,6 +166,15 @@ def _warm(
             " kept started) or 0 (a cold start may lose its event)",
         )
     return warm
+
+
+def _reserved(own: Table, warm: int | None) -> int | None:
+    reserved = own.whole("reserved_receivers", 1, 10_000)
+    if reserved is not None and reserved < (warm or 0):
+        own.problem(
+            "reserved_receivers", f"want at least warm = {warm}, got {reserved}"
+        )
+    return reserved
 
 
 def _wakes(
