@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 # Rounds of which the first warms up both sides and is not counted.
 FEWEST = 7
-MOST = 25
+MOST = 15
 
 # A middle half wider than this part of the median is noise: take more rounds.
 _WIDE = 0.10

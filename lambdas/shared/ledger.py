@@ -12,13 +12,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lambdas.shared.clock import milliseconds, rfc3339
 from lambdas.shared.errors import GiveUp
 from lambdas.shared.event import Content, Event
-from lambdas.shared.story import EFFECT, Status, Story, told
 from lambdas.shared.table import NEW, Absent, Below, Change, Is, Row, Table
+
+if TYPE_CHECKING:
+    from lambdas.shared.story import Story
 
 Via = Literal["door", "queue"]
 
@@ -131,6 +133,9 @@ class TableLedger:
 
     def story(self, event_id: str) -> Story | None:
         """See :class:`Ledger`."""
+        # Imported here: a receiver, whose start a sender waits for, tells no story.
+        from lambdas.shared.story import told
+
         rows = list(self._table.query(event_id))
         own = next((row for row in rows if row["sk"] == EVENT_ROW), None)
         return None if own is None else told(event_from(own, self._bodies.get), rows)
@@ -174,6 +179,8 @@ class TableLedger:
         ``agent`` is the name its runs are kept under. ``False`` when the effect
         is not in doubt; nothing is changed then.
         """
+        from lambdas.shared.story import EFFECT, Status
+
         status = Status.HAPPENED if happened else Status.NOT_HAPPENED
         change = Change(set={"status": status, "finished_at": milliseconds(at)})
         sk = f"{EFFECT}{agent}#{effect}"

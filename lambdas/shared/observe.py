@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from enum import StrEnum
 
 from aws_lambda_powertools import Logger
+
+from lambdas.shared import clock
 
 NAMESPACE = "Bellhop"
 
@@ -41,7 +42,7 @@ def measure(name: str, value: float, unit: Unit, **dimensions: str) -> None:
     names = list(dimensions)
     line = {
         "_aws": {
-            "Timestamp": int(time.time() * 1000),
+            "Timestamp": clock.milliseconds(clock.now()),
             "CloudWatchMetrics": [
                 {
                     "Namespace": NAMESPACE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
     from lambdas.shared.settings import WorkerSettings
+
+
+# What an SQS mapping takes without a window to wait in; a thread is made when needed.
+_LARGEST_BATCH = 10
 
 
 class NotDone(Exception):
@@ -78,8 +83,13 @@ class SideBySide(BatchProcessor):
         """Process each record, and return what became of each, in their order."""
         if len(self.records) == 1:
             return super().process()
-        with ThreadPoolExecutor(len(self.records)) as pool:
-            return list(pool.map(self._process_record, self.records))
+        return list(_pool().map(self._process_record, self.records))
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    # Kept: ten new threads a batch would each wait for the interpreter to switch.
+    return ThreadPoolExecutor(_LARGEST_BATCH, thread_name_prefix="record")
 
 
 def from_settings(settings: WorkerSettings) -> Worker:
