@@ -21,7 +21,7 @@ _SCHEDULER_SECONDS = 10
 # Real seconds that a tick is given to be taken, and then its run to end, before time
 # goes on without it. A function's first start on a busy machine takes a while.
 _TAKEN_SECONDS, _RUN_SECONDS = 30, 10
-_POLL_SECONDS = 0.03
+_POLL_SECONDS = 0.15
 
 
 def passing(
@@ -79,7 +79,7 @@ def _patience(ticks: Ticks, told: dict[str, str]) -> float:
         return 0
     planned = planned_of(told["planned"])
     line = ticks.line(schedule)
-    if line.waits_since(planned) is not None:
+    if planned in {each.planned for each in line.waiting()}:
         return 0
     match line.look(Tick.of(schedule, planned).ids).standing:
         case Standing.UNACCEPTED:
