@@ -212,6 +212,8 @@ def _for_this_machine(asset: Path, fleet: Path) -> Path:
         return asset
     there = {path.name for path in asset.iterdir()}
     sets = ["agents"] if "agents" in there else []
+    if "tzdata" in there:
+        sets.append("zones")
     senders = {path.name for path in packaging.installed("senders").iterdir()}
     if senders <= there:
         sets.append("senders")

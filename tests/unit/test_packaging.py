@@ -142,6 +142,7 @@ def test_set_that_brings_the_same_file_again_leaves_the_other_set_alone(
 
 
 FUNCTIONS = {"receiver": ["senders"], "worker": ["agents"], "relay": [], "sweep": []}
+FUNCTIONS |= {"cron": ["zones"], "watcher": ["zones"]}
 IN_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "urllib3", "jmespath", "dateutil")
 
 
@@ -172,6 +173,29 @@ def test_function_starts_with_nothing_but_its_asset_and_boto3(
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(asset))
+
+
+def test_zones_are_known_without_those_of_the_machine(fleet: Path, build: Path) -> None:
+    """Lambda's own image promises none."""
+    asset = packaging.stage(["zones"], fleet, local=True)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import zoneinfo; zoneinfo.reset_tzpath(to=[])\n"
+        "from datetime import UTC, datetime\n"
+        "from lambdas.shared.cron import times_from\n"
+        "times = times_from('cron(0 6 * * ? *)', 'Europe/Berlin', anchor=None)\n"
+        "print(next(times.after(datetime(2026, 7, 1, tzinfo=UTC))))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, asset],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.strip() == "2026-07-01 04:00:00+00:00", done.stderr
 
 
 VERIFY = """
