@@ -267,7 +267,7 @@ def _states(look: Look) -> set[str]:
 
 
 def _tell(schedule: Schedule, found: Found) -> None:
-    """Emit what was found. Misses are alarmed per schedule, the rest over the fleet."""
+    """Emit what was found, for the schedule and over the fleet."""
     for name, value in (
         ("MissedFires", found.missed),
         ("LateFires", found.late),

@@ -251,13 +251,13 @@ def test_found_things_are_counted_under_the_schedule_and_over_the_fleet(
     watched.come(SIX + hours(2))
     watched.until(SIX + hours(3))
 
-    told = Counter(
-        (metric["Name"], line["Schedule"] if "Schedule" in names else None)
-        for line in map(json.loads, capsys.readouterr().out.splitlines())
-        for group in line.get("_aws", {}).get("CloudWatchMetrics", [])
-        for names in group["Dimensions"]
-        for metric in group["Metrics"]
-    )
+    told: Counter[tuple[str, str | None]] = Counter()
+    for line in map(json.loads, capsys.readouterr().out.splitlines()):
+        for group in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            (name,) = (metric["Name"] for metric in group["Metrics"])
+            for dimensions in group["Dimensions"]:
+                of = line["Schedule"] if dimensions == ["Schedule"] else None
+                told[name, of] += sum(line[name])
     assert told["MissedFires", "daily"] == 1
     assert told["LateFires", "daily"] == told["LateFires", None] == 1
     assert told["WatcherHeartbeat", None] > 30
