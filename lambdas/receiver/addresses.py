@@ -29,10 +29,14 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 def sorted_query(*without: str, joint: str) -> Part:
     """Return the part that is the query's ``name=value`` pairs, decoded and sorted.
 
-    Values of a repeated name are joined by commas, as Shopify does.
+    Values of a repeated name are joined by commas, as Shopify does. A body is
+    refused: whoever may read the address, a browser's owner, could write one.
     """
 
     def part(request: Request) -> bytes:
+        # Other methods are refused for what they are.
+        if request.body and request.method == "GET":
+            raise Rejected(Code.BAD_SIGNATURE, "nothing binds the body")
         values: dict[str, list[str]] = {}
         for name, value in _pairs(request.query):
             if name not in without:
@@ -45,7 +49,10 @@ def sorted_query(*without: str, joint: str) -> Part:
 
 
 class PlainHash:
-    """HubSpot's versions 1 and 2: no HMAC, the secret is hashed in front."""
+    """HubSpot's versions 1 and 2: no HMAC, the secret is hashed in front.
+
+    Version 1 binds the body alone: what has none proves nothing by it.
+    """
 
     def speaks(self, request: Request) -> bool:
         """Tell whether there is such a signature."""
@@ -54,7 +61,9 @@ class PlainHash:
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - no time
         """See :meth:`lambdas.receiver.schemes.Proof.verify`."""
         version = request.header("x-hubspot-signature-version")
-        parts = {"v1": b"", "v2": request.method.encode() + as_text(request.url)}
+        parts = {"v2": request.method.encode() + as_text(request.url)}
+        if request.body:
+            parts["v1"] = b""
         given = as_text(request.header("x-hubspot-signature"))
         for index, secret in keys(secrets, as_text):
             signed = secret + parts.get(version, b"") + request.body

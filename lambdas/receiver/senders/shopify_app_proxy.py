@@ -2,7 +2,7 @@
 
 Set up: the app > App proxy; the secret is the app's client secret.
 Signed: the query without ``signature``, decoded, sorted, joined without a mark,
-  HMAC-SHA256, hex, ``signature`` of the query. A body is not: it is not read.
+  HMAC-SHA256, hex, ``signature`` of the query. A body is not: it is refused.
 Retries: none: it is the shopper's browser.
 Success: what is answered is shown; an app that must answer something of its own
   needs a server of its own.

@@ -187,6 +187,18 @@ def test_plain_hash_is_held_to_the_version_it_names(version: str) -> None:
     assert verdict(door.knock(hubspot(version, named=""))) == REFUSED
 
 
+def test_plain_hash_of_an_empty_body_proves_no_query() -> None:
+    digest = hashlib.sha256(SECRET.encode()).hexdigest()
+    headers = {"X-HubSpot-Signature": digest, "X-HubSpot-Signature-Version": "v1"}
+    query = "subscriptionType=contact.deletion&eventId=1"
+    door = signed.door("hubspot")
+
+    heard = door.knock(Call(headers=headers, method="GET", query=query))
+
+    assert verdict(heard) == REFUSED
+    assert door.accepted == []
+
+
 def test_weaker_signature_does_not_stand_in_for_a_broken_stronger_one() -> None:
     call = hubspot("v1").having("X-HubSpot-Signature-v3", "AAAA")
 
@@ -253,3 +265,15 @@ def test_signed_query_is_good_for_a_get_alone(sender: str, method: str) -> None:
     call = dataclasses.replace(signed.call(sender), method=method, body=b"{}")
 
     assert signed.door(sender).knock(call).status == 405
+
+
+@pytest.mark.parametrize("sender", ["shopify-oauth-callback", "shopify-app-proxy"])
+def test_signed_query_vouches_for_no_body_beside_it(sender: str) -> None:
+    """A merchant's browser holds a query that is signed for its own shop."""
+    door, call = signed.door(sender), signed.call(sender)
+    body = b'{"shop": "another.myshopify.com", "code": "made-up"}'
+
+    heard = door.knock(dataclasses.replace(call, body=body))
+
+    assert verdict(heard) == REFUSED
+    assert door.accepted == []
