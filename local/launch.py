@@ -23,6 +23,7 @@ from typing import Any
 
 # Taken off again at once: the engine must not find our modules by their names.
 sys.path.insert(0, str(Path(__file__).parent))
+from trouble import troubled  # type: ignore[import-not-found]
 from wire import (  # type: ignore[import-not-found]
     CALL_HEADER,
     CALLER_HEADER,
@@ -189,7 +190,9 @@ def main() -> None:
     )
 
     wire = Path(os.environ["BELLHOP_WIRE_FILE"])
-    ministack.app.app = recorded(ministack.app.app, wire)
+    trouble = Path(os.environ["BELLHOP_KILL_FILE"]).with_name("trouble")
+    engine = troubled(ministack.app.app, trouble, CALL_HEADER)
+    ministack.app.app = recorded(engine, wire)
     note_exits(lambda_runtime, wire)
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)

@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from local.home import Home, LocalError, is_alive, read_json
+from local.home import Home, LocalError, is_alive, read_json, write_json
 from local.hooks import sitecustomize
 from local.wire import PLAYED_BY_AWS, Wire
 
@@ -187,6 +187,18 @@ class LocalStack:
     def set_clock(self, text: str = "") -> None:
         """Move every function's clock; see ``lambdas/shared/clock.py``."""
         self.clock_file.write_text(text, encoding="utf-8")
+
+    def trouble(self, call: str, *, delay_ms: int = 0, refuse_every: int = 0) -> None:
+        """Make the functions' calls named so slow or refused; see ``local/trouble.py``.
+
+        Without a delay and a refusal there is no trouble any more.
+        """
+        told = {"call": call, "delay_ms": delay_ms, "refuse_every": refuse_every}
+        file = self.clock_file.with_name("trouble")
+        if delay_ms or refuse_every:
+            write_json(file, told)
+        else:
+            file.unlink(missing_ok=True)
 
     def arm(self, *points: str) -> None:
         """Kill each function that reaches one of ``points`` next, once.
