@@ -9,6 +9,7 @@ from typing import Any
 from agents import Event, GiveUp, Run
 from agents.effects import slack
 from agents.models import Prompt, model
+from agents.untrusted import one_of
 
 # detail-type -> where its detail names the thing, and where it says what happened.
 _TOLD = {
@@ -49,8 +50,8 @@ def describe(kind: str, envelope: dict[str, Any]) -> str:
 def judge(incident: str) -> str:
     """Ask the model; an answer that is no urgency is not passed on to anybody."""
     prompt = Prompt(instruction=_INSTRUCTION, untrusted=incident)
-    urgency = model().answer(prompt).strip().lower()
-    if urgency not in _URGENCIES:
+    urgency = one_of(model().answer(prompt), _URGENCIES)
+    if urgency is None:
         raise GiveUp("the model answered with no urgency", downstream="model")
     return urgency
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents import Event, GiveUp, Run
 from agents.effects import github
 from agents.models import Prompt, model
+from agents.untrusted import one_of
 
 _LABELS = ("bug", "feature", "question")
 _INSTRUCTION = (
@@ -23,7 +24,7 @@ def run(event: Event, run: Run) -> None:
 def classify(title: str, body: str) -> dict[str, str]:
     """Ask the model; an answer that is no label is not passed on to anybody."""
     prompt = Prompt(instruction=_INSTRUCTION, untrusted=f"{title}\n\n{body}")
-    label = model().answer(prompt).strip().lower()
-    if label not in _LABELS:
+    label = one_of(model().answer(prompt), _LABELS)
+    if label is None:
         raise GiveUp("the model answered with no label", downstream="model")
     return {"label": label, "text": f"Thank you! This looks like a {label}."}

@@ -13,6 +13,8 @@ import os
 from dataclasses import dataclass
 from typing import Protocol
 
+from agents.untrusted import cleaned, fenced
+
 _DEFAULT = "agents.models.scripted:ScriptedModel"
 
 
@@ -21,11 +23,16 @@ class Prompt:
     """What is asked, and apart from it the text it is asked about.
 
     ``untrusted`` came from outside and may try to give orders: a model is to
-    receive it as material, never as instruction.
+    receive it as material, never as instruction. :meth:`parts` makes both ready.
     """
 
     instruction: str
     untrusted: str
+
+    def parts(self) -> tuple[str, str]:
+        """Return what goes to a model as system prompt and as message."""
+        rule, material = fenced(cleaned(self.untrusted))
+        return f"{self.instruction}\n\n{rule}", material
 
 
 class Model(Protocol):

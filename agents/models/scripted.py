@@ -22,8 +22,8 @@ class ScriptedModel:
 
     def answer(self, prompt: Prompt) -> str:
         """Return the answer of the first line that matches, or nothing."""
+        _, text = prompt.parts()
         asked = set(re.findall(r"\w+", prompt.instruction.lower()))
-        text = prompt.untrusted
         return next(
             (
                 answer

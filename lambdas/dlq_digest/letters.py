@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from lambdas.shared.blackened import blackened
 from lambdas.shared.blame import Blame, blame, fault
 from lambdas.shared.fingerprint import of_words
 from lambdas.shared.fleet import DLQ_RETENTION_DAYS
@@ -118,7 +119,7 @@ def reason_of(
     return Reason(
         category=category,
         type=kind.rpartition(".")[2] or kind,
-        message=message[:_LONGEST_MESSAGE],
+        message=blackened(message)[:_LONGEST_MESSAGE],
         downstream=downstream,
         fingerprint=of_words(kind, message),
         fault=fault or blame(kind, message, downstream),

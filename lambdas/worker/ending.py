@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from lambdas.shared import hosts
+from lambdas.shared.blackened import blackened
 from lambdas.shared.blame import fault
 from lambdas.shared.clock import milliseconds
 from lambdas.shared.errors import (
@@ -96,7 +97,7 @@ def reason_of(error: BaseException) -> Reason:
     return Reason(
         category=category,
         type=type(error).__name__,
-        message=message,
+        message=blackened(message)[:_LONGEST_MESSAGE],
         downstream=downstream,
         fingerprint=fingerprint(error, message),
         fault=fault(category, qualified(type(error)), message, downstream),
