@@ -30,7 +30,7 @@ from lambdas.receiver.senders import (
     Time,
     as_whsec,
 )
-from lambdas.shared.errors import Code, Rejected
+from lambdas.shared.errors import Code, Misconfigured, Rejected
 from lambdas.shared.fleet import Source
 
 
@@ -81,5 +81,7 @@ SENDER = Sender(
 
 def sender(source: Source) -> Sender:
     """Return the sender, with what a key pair needs where the source has one."""
-    is_pair = source.options.get("public_key") is True
+    is_pair = source.options.get("public_key", False)
+    if not isinstance(is_pair, bool):
+        raise Misconfigured(f"source {source.name}: public_key: want true or false")
     return replace(SENDER, needs="senders") if is_pair else SENDER

@@ -32,6 +32,9 @@ NOT_BY_A_REQUEST = {
     'generic: raise Misconfigured(f"source {source.name}: no keys of the generic sender")': (  # noqa: E501
         "the fleet's reader gives every generic source its keys"
     ),
+    'standard_webhooks: raise Misconfigured(f"source {source.name}: public_key: want true or false")': (  # noqa: E501
+        "synthesis asks it first"
+    ),
     "datadog: if isinstance(request, Request):": (
         "a proof's place is always given the whole request"
     ),

@@ -18,8 +18,9 @@ from cli.signers import Signer
 from lambdas.receiver import senders as receiver_senders
 from lambdas.receiver.request import from_api_gateway
 from lambdas.shared.errors import Misconfigured
+from lambdas.shared.senders import traits
 from tests.unit.receiver import signed
-from tests.unit.receiver.door import NOW, Call, Heard
+from tests.unit.receiver.door import NOW, Call, Door, Heard
 
 ROOT = Path(__file__).resolve().parents[3]
 REFUSED = (401, "bad_signature")
@@ -125,6 +126,23 @@ def test_pair_and_shared_secret_may_both_be_live() -> None:
     assert door.knock(signed.call("standard-webhooks")).status == 200
     again = signed.call("standard-webhooks", delivery_id="msg_2")
     assert door.knock(asymmetric(again)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("told", "needs"), [(True, "senders"), (False, "core"), (None, "core")]
+)
+def test_key_pair_alone_ships_what_it_needs(told: bool | None, needs: str) -> None:
+    options = {} if told is None else {"public_key": told}
+    source = Door("standard-webhooks", options=options).source
+
+    assert traits("standard-webhooks", source).needs == needs
+
+
+def test_public_key_is_said_by_true_or_false_alone() -> None:
+    source = Door("standard-webhooks", options={"public_key": "true"}).source
+
+    with pytest.raises(Misconfigured, match="public_key: want true or false"):
+        traits("standard-webhooks", source)
 
 
 # --- What is loaded when
