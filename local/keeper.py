@@ -42,7 +42,10 @@ def main(folder: str, port: str, auth: str) -> int:
             "world_url": world.url,
         },
     )
-    threading.Thread(target=_schedule, args=(home, started), daemon=True).start()
+    scheduling = threading.Thread(
+        target=_schedule, args=(home, started, stopping), daemon=True
+    )
+    scheduling.start()
     try:
         while not stopping.wait(0.2):
             if started.process.poll() is not None:
@@ -52,16 +55,19 @@ def main(folder: str, port: str, auth: str) -> int:
     finally:
         # First the file, so that nobody connects to what is about to end.
         home.stack_file.unlink(missing_ok=True)
+        stopping.set()
         engine.stop(started)
+        # It writes a file of its own, which must not come after the clearing.
+        scheduling.join()
         world.server_close()
         home.clear()
 
 
-def _schedule(home: Home, started: engine.Engine) -> None:
+def _schedule(home: Home, started: engine.Engine, stopping: threading.Event) -> None:
     # Imported here: the engine is on its way already while boto3 loads.
     from local import scheduler
 
-    scheduler.run(home, started.endpoint)
+    scheduler.run(home, started.endpoint, stopping)
 
 
 def _watch_starter(stopping: threading.Event) -> None:

@@ -12,6 +12,7 @@ advance`` goes by it from fire to fire.
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 import uuid
@@ -181,8 +182,8 @@ class Scheduler:
         )
 
 
-def run(home: Home, endpoint: str) -> None:
-    """Look, for as long as the process lives, whenever the clock file has changed."""
+def run(home: Home, endpoint: str, stopping: threading.Event) -> None:
+    """Look every second, and whenever the clock file has changed, until the end."""
 
     def client(service: str) -> Any:
         return client_of(
@@ -195,8 +196,7 @@ def run(home: Home, endpoint: str) -> None:
 
     scheduler = Scheduler(client=client, now=lambda: _now(home.clock))
     state, looked = None, 0.0
-    while True:
-        time.sleep(_GLANCE_SECONDS)
+    while not stopping.wait(_GLANCE_SECONDS):
         if not home.stack_file.exists():
             continue
         changed = _changed(home.clock)
@@ -206,8 +206,9 @@ def run(home: Home, endpoint: str) -> None:
             told = scheduler.look()
             write_json(home.folder / FILE, told)
         except Exception:
-            # The stack is coming up or going down; the next look is a second away.
-            traceback.print_exc()
+            # The next look is a second away; at the end the engine is gone already.
+            if not stopping.is_set():
+                traceback.print_exc()
         state, looked = changed, time.monotonic()
 
 

@@ -149,10 +149,10 @@ class Line:
             free = Absent("active") if active is None else Is("active", active)
             oldest = self.oldest()
             if oldest is None:
-                # Who puts a tick in line after our look calls this as well.
-                if active is None or self._let_go(free):
-                    break
-            elif self._give(oldest, free):
+                # Who puts a tick in line after our look calls this as well. The one
+                # whose turn it was keeps it: it is over, and so in nobody's way.
+                break
+            if self._give(oldest, free):
                 self._let_in(oldest)
                 released.append(oldest)
         return released
@@ -241,10 +241,6 @@ class Line:
                 "active_since": milliseconds(self._clock()),
             }
         )
-        return self._table.update(self._pk, STATE, change, when=when).done
-
-    def _let_go(self, when: Condition) -> bool:
-        change = Change(remove=("active", "active_ids", "active_since"))
         return self._table.update(self._pk, STATE, change, when=when).done
 
     def _let_in(self, tick: Tick) -> None:
