@@ -8,6 +8,7 @@ from functools import partial
 import typer
 
 from cli.doctor import (
+    alarms,
     around,
     functions,
     grants,
@@ -30,6 +31,7 @@ _CHECKS: dict[str, Callable[[Deployed], Iterator[Finding]]] = {
     "rules, schedules and the door": routes.look,
     "ledger, payloads, key and secrets": stores.look,
     "permissions": grants.look,
+    "alarms": alarms.look,
     "concurrency": headroom.look,
 }
 

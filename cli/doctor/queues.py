@@ -100,11 +100,27 @@ def _policy(
         for statement in policy.properties["PolicyDocument"]["Statement"]
         if statement["Effect"] == "Allow"
     }
-    there = {
-        str(statement.get("Sid"))
-        for statement in json.loads(found.get("Policy") or "{}").get("Statement", [])
-        if statement.get("Effect") == "Allow"
-    }
+    statements = json.loads(found.get("Policy") or "{}").get("Statement", [])
+    there = {str(s.get("Sid")) for s in statements if s.get("Effect") == "Allow"}
+    # Ours denies whoever does not speak TLS, and nobody else.
+    denied = [
+        s
+        for s in statements
+        if s.get("Effect") == "Deny" and "aws:SecureTransport" not in json.dumps(s)
+    ]
+    if denied:
+        yield Finding(
+            check="queues",
+            what=f"the policy of {name} denies what it did not when it was deployed",
+            mend=_DEPLOY,
+        )
+    allowed = json.loads(found.get("RedriveAllowPolicy") or "{}")
+    if allowed and "RedriveAllowPolicy" not in queue.properties:
+        yield Finding(
+            check="dead letters",
+            what=f"{name} takes dead letters: {allowed.get('redrivePermission')}",
+            mend=_set(queue.physical, "RedriveAllowPolicy=''"),
+        )
     if wanted - there:
         yield Finding(
             check="queues",
