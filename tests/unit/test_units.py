@@ -53,7 +53,7 @@ def test_the_indexes_are_those_of_the_ledger() -> None:
 
 
 def test_conditions_and_updates_are_evaluated_as_they_are_sent() -> None:
-    request = {
+    request: dict[str, Any] = {
         "Key": _SMALL,
         "ConditionExpression": "(attribute_not_exists(#a)"
         " OR (#a IN (:x, :y) AND #n < :n))",
@@ -65,7 +65,11 @@ def test_conditions_and_updates_are_evaluated_as_they_are_sent() -> None:
             ":n": {"N": "10"},
         },
     }
-    item = {"state": {"S": "Y"}, "count": {"N": "9"}, "gone": {"BOOL": True}}
+    item: dict[str, Any] = {
+        "state": {"S": "Y"},
+        "count": {"N": "9"},
+        "gone": {"BOOL": True},
+    }
     assert holds(request, {})
     assert holds(request, item)
     assert not holds(request, item | {"count": {"N": "10"}})
