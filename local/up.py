@@ -27,6 +27,8 @@ Say = Callable[[str], None]
 Keeper = subprocess.Popen[bytes]
 
 _KEEPER = "local.keeper"
+# What the digest posts to; the outside world takes any path.
+_SLACK = "https://hooks.slack.com/services/T0LOCAL/B0LOCAL/made-up"
 _KEEPER_SECONDS = 10
 
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource's type
@@ -168,6 +170,10 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
         if source.secret_name in made
     }
     _set_secrets(client, secret_ids.values())
+    if loaded.digest is not None:
+        client("secretsmanager").put_secret_value(
+            SecretId=loaded.digest.secret_name, SecretString=_SLACK
+        )
     _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
     told = _told(home, kept, deployed, loaded, secret_ids)
     write_json(home.stack_file, told)

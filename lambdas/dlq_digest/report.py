@@ -216,8 +216,8 @@ class Links:
     def console(self, group: Group) -> str | None:
         """Return the DLQ's page in the console, where it can redrive it."""
         url = self.queue_urls.get(group.agent) if group.queue == "agents" else None
-        if url is None:
-            return None
+        if url is None or self.stack == "local":
+            return None  # the local stack has no console
         host = {"cn": "console.amazonaws.cn", "us-gov": "console.amazonaws-us-gov.com"}
         area = next((h for p, h in host.items() if self.region.startswith(p)), None)
         domain = area or f"{self.region}.console.aws.amazon.com"

@@ -13,7 +13,6 @@ from local.home import Home
 from local.stack import LocalStack
 
 FLEET = Path(__file__).with_name("fleet.toml")
-SLACK = "https://hooks.slack.com/services/T0/B0/made-up"
 
 
 @pytest.fixture(scope="session")
@@ -25,9 +24,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 def shop(home: Home) -> Iterator[LocalStack]:
     """Four agents that share a till, and a digest."""
     with up.running(home, fleet=FLEET) as running:
-        running.client("secretsmanager").put_secret_value(
-            SecretId="bellhop/digest", SecretString=SLACK
-        )
         yield running
 
 
