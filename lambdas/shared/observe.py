@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
+from typing import Any
 
 from aws_lambda_powertools import Logger
 
@@ -17,7 +18,17 @@ from lambdas.shared import clock
 
 NAMESPACE = "Bellhop"
 
-logger = Logger(service="bellhop")
+
+def _line(record: Any) -> str:
+    """Return a log line; half a surrogate pair of a stranger's is written out.
+
+    It would fail the line, and be printed with its neighbours in a stack trace.
+    """
+    line = json.dumps(record, default=str, separators=(",", ":"), ensure_ascii=False)
+    return line.encode("utf-8", "backslashreplace").decode()
+
+
+logger = Logger(service="bellhop", json_serializer=_line)
 
 
 class Unit(StrEnum):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-from lambdas.shared.observe import NAMESPACE, Unit, count, measure
+from lambdas.shared.observe import NAMESPACE, Unit, count, logger, measure
 
 
 def _printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -83,3 +84,18 @@ def test_a_line_holds_one_timestamp_in_milliseconds(
     told = json.loads(capsys.readouterr().out)["_aws"]["Timestamp"]
     assert isinstance(told, int)
     assert told > 1_700_000_000_000
+
+
+def test_half_a_surrogate_pair_fails_no_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(logger.registered_handler, "stream", out)
+
+    logger.warning("request refused", why="a stranger's \ud800 and a Größe")
+
+    out.seek(0)
+    line = out.read()
+    assert "Größe" in line
+    assert json.loads(line)["why"] == "a stranger's \ud800 and a Größe"
+    assert capsys.readouterr().err == ""
