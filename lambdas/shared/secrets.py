@@ -76,11 +76,10 @@ def parse(name: str, text: str) -> Secret:
         Misconfigured: it is empty, or JSON of another form. The message names
             the secret and never quotes it.
     """
-    # A pasted secret often ends in a newline; no sender's does.
-    text = text.rstrip("\r\n")
+    text = _pasted(text)
     if not text.strip():
         raise Misconfigured(f"secret {name} is empty")
-    if not text.startswith("{"):
+    if not text.lstrip().startswith("{"):
         return Secret(current=text)
     try:
         found = json.loads(text)
@@ -98,7 +97,12 @@ def _value(name: str, found: Mapping[str, Any], key: str) -> str:
     value = found.get(key)
     if not isinstance(value, str) or not value.strip():
         raise Misconfigured(f"secret {name}: {key!r}: want text that is not empty")
-    return value
+    return _pasted(value)
+
+
+def _pasted(text: str) -> str:
+    """Return ``text`` without what editors add around it; no sender's has it."""
+    return text.removeprefix("\ufeff").rstrip("\r\n")
 
 
 def _until(name: str, found: Mapping[str, Any]) -> datetime | None:

@@ -192,6 +192,10 @@ def test_both_secrets_live_until_the_stated_time() -> None:
         ('"quoted"', '"quoted"'),
         ("42", "42"),
         ('{"current": "x"}', "x"),
+        (' \n{"current": "x"}', "x"),
+        ('{"current": "x\\n"}', "x"),
+        ('\ufeff{"current": "x"}', "x"),
+        ("\ufeffpasted\r\n", "pasted"),
         ('{"current": "x", "previous": null, "previous_until": null}', "x"),
     ],
 )
