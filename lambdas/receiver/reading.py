@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lambdas.receiver.places import Header, Place, fact, find, instant, text, walk
-from lambdas.receiver.request import FORM, Answer, Request
+from lambdas.receiver.request import FORM, JSON, Answer, Request
 from lambdas.shared.errors import BellhopError, Code, Misconfigured, Rejected
 from lambdas.shared.event import Content, Event, Fact, event_id
 from lambdas.shared.observe import count, logger
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # What may travel on the bus beside the ids (DESIGN: flat, at most 4 KB).
 MOST_FACT_BYTES = 4096
-
-_JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ class Part:
         if self.alone:
             return Content(self.request.body, self.request.media_type)
         body = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
-        return Content(body.encode("utf-8", "surrogatepass"), _JSON)
+        return Content(body.encode("utf-8", "surrogatepass"), JSON)
 
 
 def read(sender: Sender, request: Request) -> list[Event] | Answer:

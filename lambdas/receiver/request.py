@@ -16,6 +16,7 @@ from lambdas.shared.fetch import Fetch, nothing
 from lambdas.shared.fleet import Source
 
 FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 # No sender's form has more; without a bound, "a=&a=&..." costs seconds.
 _MOST_FIELDS = 1000
@@ -47,8 +48,14 @@ class Request:
 
     @property
     def media_type(self) -> str:
-        """The ``Content-Type`` without parameters, in lower case."""
+        """The ``Content-Type`` without parameters, in lower case.
+
+        No sender signs it: a JSON text that is called a form stays JSON, or a
+        stranger's words in it (``&payload=...``) would become the fields.
+        """
         found = self.header("content-type").partition(";")[0].strip().lower()
+        if found == FORM and self.body[:64].lstrip()[:1] in (b"{", b"["):
+            return JSON
         # It is kept with the event: a word, and text that every store takes.
         return found[:128].encode("utf-8", "replace").decode()
 

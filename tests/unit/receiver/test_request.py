@@ -101,6 +101,17 @@ def test_body_is_decoded_by_its_type(media_type: str, body: bytes, data: Any) ->
     assert asked.data is asked.data
 
 
+def test_json_that_is_called_a_form_stays_json() -> None:
+    """The type is not signed: a stranger's title must not become the fields."""
+    body = b' {"title": "a&payload=%7B%22title%22%3A%22forged%22%7D"}'
+    asked = request(
+        Call(headers={"content-type": "application/x-www-form-urlencoded"}, body=body)
+    )
+
+    assert asked.data == json.loads(body)
+    assert asked.media_type == "application/json"
+
+
 @pytest.mark.parametrize(
     ("media_type", "body"),
     [
