@@ -62,14 +62,15 @@ class _Proof(Alone):
 
 def _pin(topic: str, path: str) -> Pin:
     """Allow SNS's address in the topic's own region: made-up regions are many."""
-    region = re.escape(topic.split(":")[3])
+    region = re.escape("".join(topic.split(":")[3:4]))
     return pin(rf"sns\.{region}\.amazonaws\.com(\.cn)?", path)
 
 
 def _text(data: Any, name: str) -> str:
     found = data.get(name) if isinstance(data, dict) else None
-    if not isinstance(found, str):
-        raise Rejected(Code.BAD_SIGNATURE, f"{name} is missing")
+    # Lines separate what is signed: only a message's own words may hold them.
+    if not isinstance(found, str) or (name != "Message" and "\n" in found):
+        raise Rejected(Code.BAD_SIGNATURE, f"{name} is missing, or of several lines")
     return found
 
 

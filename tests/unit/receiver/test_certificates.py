@@ -136,7 +136,7 @@ def test_field_changed_after_signing_is_refused(
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
-@pytest.mark.parametrize("subject", [None, "", "x\ny"])
+@pytest.mark.parametrize("subject", [None, "", "x y"])
 def test_both_versions_verify_with_and_without_subject(
     version: str, subject: str | None
 ) -> None:
@@ -145,6 +145,26 @@ def test_both_versions_verify_with_and_without_subject(
     heard = door.knock(notification(door, SignatureVersion=version, Subject=subject))
 
     assert heard.status == 200
+
+
+def test_end_of_a_message_is_not_read_as_another_id() -> None:
+    """Lines separate what is signed: a stranger's words may look like fields."""
+    door = signed.door("aws-sns")
+    call = notification(door, Message="hello\nMessageId\nfake\nSubject\nx")
+    body = json.loads(call.body)
+    inside = f"x\nMessageId\n{body['MessageId']}\nSubject\n{body['Subject']}"
+    again = {**body, "Message": "hello", "MessageId": "fake", "Subject": inside}
+
+    heard = door.knock(dataclasses.replace(call, body=json.dumps(again).encode()))
+
+    assert door.knock(call).status == 200
+    assert verdict(heard) == REFUSED
+
+
+def test_topic_that_is_no_arn_speaks_for_nobody() -> None:
+    door = Door("aws-sns", options={"topics": ["orders"]})
+
+    assert verdict(door.knock(notification(door, TopicArn="orders"))) == REFUSED
 
 
 def test_version_1_signature_is_none_of_version_2() -> None:
