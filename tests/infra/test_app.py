@@ -138,6 +138,22 @@ def test_every_problem_is_told_at_once_one_a_line(fleet: Path, tmp_path: Path) -
     assert all(line.startswith("fleet.toml: agents.triage.") for line in told)
 
 
+def test_a_risky_local_time_is_warned_of_and_deployed_all_the_same(
+    fleet: Path, tmp_path: Path
+) -> None:
+    fleet.write_text(
+        f'{SMALL}[schedules.x]\nagent = "triage"\ncron = "30 2 * * ? *"\n'
+        'timezone = "Europe/Berlin"',
+        encoding="utf-8",
+    )
+
+    done = _app(fleet, tmp_path / "out", CDK_VALIDATION="false")
+
+    assert done.returncode == 0, done.stderr
+    assert "warning: fleet.toml: schedules.x.cron: fires at 02:30" in done.stderr
+    assert "the next five fires: " in done.stderr
+
+
 def test_a_pinned_fleet_is_not_synthesised_for_another_region(
     fleet: Path, tmp_path: Path
 ) -> None:

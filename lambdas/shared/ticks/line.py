@@ -219,16 +219,17 @@ class Line:
 
     def _is_going(self, state: Row) -> bool:
         """Whether the tick that has its turn still needs it."""
-        match self.look(json.loads(state["active_ids"])).standing:
-            case Standing.GOING:
+        is_accepted = True
+        for id_ in json.loads(state["active_ids"]):
+            standing = self.look([id_]).standing
+            # Of a wide fan-out the first that is not over says it all.
+            if standing is Standing.GOING:
                 return True
-            case Standing.UNACCEPTED:
-                unused = milliseconds(self._clock() - _UNUSED)
-                return bool(state["active_since"] > unused) or (
-                    self._in_line(state["active"]) is not None
-                )
-            case _:
-                return False
+            is_accepted = is_accepted and standing is not Standing.UNACCEPTED
+        unused = milliseconds(self._clock() - _UNUSED)
+        return not is_accepted and (
+            state["active_since"] > unused or self._in_line(state["active"]) is not None
+        )
 
     def _is_unaccepted(self, tick: Tick) -> bool:
         return self.look(tick.ids).standing is Standing.UNACCEPTED
