@@ -78,6 +78,7 @@ _DOWN = _any(
     *(r"certificate", r"\bssl", r"server disconnected", r"remote end closed"),
     *(r"database is locked", r"too many (?:connections|clients)", r"connecting to"),
     *(r"server closed the connection", r"is (?:down|not available)", r"maintenance"),
+    *(r"unexpectedly closed", r"serverdisconnected", r"lost connection"),
     *(r"did not (?:answer|take)", r"was not reached", r"could not be reached"),
     *(r"broke off", r"no route to host", r"network is", r"incomplete ?read"),
     *(r"connection (?:attempt )?failed", r"temporarily", r"no answer", r"not ready"),

@@ -34,10 +34,10 @@ _TELLING = frozenset(
 
 _STATUS = (
     # Announced by a word, such as "Error code: 429" or "[Errno 111]".
-    r"(?i:(?<![a-z])(?:code|status(?:[ _]code)?|http(?:/\d(?:\.\d)?)?|errno)[:=\s]\s*)"
-    r"(\d{1,3})(?!\d)"
+    r"(?i:(?<![a-z])(?:code|status(?:[ _]code)?|http ?(?:\w*error)?(?:/\d(?:\.\d)?)?"
+    r"|errno)[:=\s]\s*)(-?\d{1,5})(?!\d)"
     # Followed by its own words, such as "503 Server Error".
-    r"|(?<![\w.])([1-5]\d\d)(?= [A-Z{]|, b?['\"])"
+    r"|(?<![\w.])([1-5]\d\d)(?= [A-Z{]|, b?['\"]|, message)"
 )
 _KEPT_NUMBER = re.compile(_STATUS)
 
@@ -79,6 +79,8 @@ _PASSAGES = (
     ),
     (re.compile(r"^RequestId: \S+ Error: |^\d{4}-\d\d-\d\dT\S+ \S*\d\S* "), ""),
     (re.compile(r"\)=\([^)]*\)"), ")=(*)"),
+    # A database driver's error: its number, and its words in quotes.
+    (re.compile(r"^\((\d{3,5}), (b?['\"])(.*)\2\)$", re.DOTALL), r"code \1: \3"),
     (re.compile(r"\b(?:[0-9A-F]{3,}:){2,}[0-9A-F]+\b"), "*"),
 )
 # In this order: what changes from one occurrence of a fault to the next.
@@ -170,7 +172,7 @@ def frames_of(text: str) -> list[tuple[str, str]]:
 
 def masked(message: str) -> str:
     """Return ``message`` without numbers, ids, quoted values and addresses."""
-    text = message[:_LOOKED_AT]
+    text = re.sub("[\ue000-\uefff]", "*", message[:_LOOKED_AT])
     broken = _JSON_FAULT.fullmatch(text.strip())
     if broken:
         return "no JSON" if broken[1] == "0" else "JSON that breaks off"
@@ -202,7 +204,9 @@ def _words(text: str) -> str:
     text = hosts.URL.sub("<url>", text)
     text = _QUOTED.sub(lambda m: _unquoted(m, keep), text)
     text = hosts.HOST.sub("<host>", text)
-    text = _KEPT_NUMBER.sub(lambda m: m[0].replace(m[1] or m[2], keep(m[0])), text)
+    text = _KEPT_NUMBER.sub(
+        lambda m: m[0].replace(m[1] or m[2], keep(m[1] or m[2])), text
+    )
     for pattern, word in _MASKS:
         text = pattern.sub(word, text)
     return re.sub("[\ue000-\uefff]", lambda m: kept[ord(m[0]) - 0xE000], text)
@@ -216,8 +220,10 @@ def _unquoted(match: re.Match[str], keep: Any) -> str:
     names = _NAMES_CODE.search(before) or _IS_CODE.match(after)
     if names and _WORD.fullmatch(inner):
         return f"'{keep(inner)}'"
+    if before.endswith("[") and after.startswith("]") and _WORD.fullmatch(inner):
+        return f"'{keep(inner)}'"
     # Whole sentences in quotes are the other side's words; a value is a user's.
-    if before.endswith("(") and " " in inner:
+    if before.endswith(("(", "returned ", "says ")) and " " in inner:
         return f"'{_words(inner)}'"
     return "'*'"
 

@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 
-from lambdas.shared import hosts
-from lambdas.shared.blackened import blackened
-from lambdas.shared.blame import fault
 from lambdas.shared.clock import milliseconds
 from lambdas.shared.errors import (
     GiveUp,
@@ -18,7 +15,6 @@ from lambdas.shared.errors import (
     RetryLater,
     Unavailable,
 )
-from lambdas.shared.fingerprint import fingerprint, qualified
 from lambdas.shared.fleet import Agent
 from lambdas.shared.story import Category, Reason, State
 from lambdas.worker.delivery import Delivery
@@ -91,6 +87,12 @@ def backoff_seconds(
 
 def reason_of(error: BaseException) -> Reason:
     """Return the reason that the ledger keeps for ``error``."""
+    # Imported here: their patterns take a while to compile, and most runs succeed.
+    from lambdas.shared import hosts
+    from lambdas.shared.blackened import blackened
+    from lambdas.shared.blame import fault
+    from lambdas.shared.fingerprint import fingerprint, qualified
+
     message = _message(error)
     category = next(c for kind, c in _CATEGORIES if isinstance(error, kind))
     downstream = hosts.downstream(error, message)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lambdas.shared.fingerprint import fingerprint, masked
+from lambdas.shared.fingerprint import fingerprint, masked, of_words
+
+FRAMES = [("agents/a.py", "run")]
+_BROKEN = "Expecting value: line {} column {} (char {})"
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,75 @@ def test_error_that_was_never_raised_has_a_fingerprint_too() -> None:
 def test_huge_message_is_masked_quickly() -> None:
     """An exception may quote a whole body of a sender's making."""
     assert len(masked("a1" * 1_000_000)) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        (
+            "aiohttp.ClientResponseError",
+            "503, message='Service Unavailable', url='https://a.crm.example.com/1'",
+            "503, message='Service Unavailable', url='https://b.crm.example.com/2'",
+        ),
+        (
+            "pymysql.err.OperationalError",
+            "(2003, \"Can't connect to MySQL server on 'db-1'\")",
+            "(2003, \"Can't connect to MySQL server on 'db-7'\")",
+        ),
+        (
+            "psycopg.errors.UniqueViolation",
+            'violates unique constraint "orders_pkey"\nDETAIL:  Key (id)=(123) exists.',
+            'violates unique constraint "orders_pkey"\nDETAIL:  Key (id)=(abc) exists.',
+        ),
+        (
+            "anthropic.BadRequestError",
+            "Error code: 400 - {'error': {'message': '9 > 8'}, 'request_id': 'a'}",
+            "Error code: 400 - {'error': {'message': '7 > 8'}, 'request_id': 'b'}",
+        ),
+        ("KeyError", "'order-77'", "'X9'"),
+        ("json.JSONDecodeError", _BROKEN.format(3, 8, 77), _BROKEN.format(1, 9, 8)),
+    ],
+)
+def test_same_fault_in_other_words_is_one(kind: str, one: str, other: str) -> None:
+    assert of_words(kind, one, FRAMES) == of_words(kind, other, FRAMES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("aiohttp.ClientResponseError", "503, message='no'", "502, message='no'"),
+        ("pymysql.err.OperationalError", "(2003, 'no')", "(1040, 'no')"),
+        ("psycopg.errors.UndefinedColumn", 'column "a" is not', 'column "b" is not'),
+        ("KeyError", "'id'", "'email'"),
+        (
+            "AttributeError",
+            "'NoneType' object has no attribute 'get'",
+            "'NoneType' object has no attribute 'strip'",
+        ),
+        (
+            "slack_sdk.errors.SlackApiError",
+            "{'ok': False, 'error': 'not_in_channel'}",
+            "{'ok': False, 'error': 'is_archived'}",
+        ),
+        ("HTTPError", "HTTP Error 404: Not Found", "HTTP Error 403: Not Found"),
+        ("json.JSONDecodeError", _BROKEN.format(1, 1, 0), _BROKEN.format(1, 9, 8)),
+    ],
+)
+def test_other_faults_in_like_words_are_two(kind: str, one: str, other: str) -> None:
+    assert of_words(kind, one, FRAMES) != of_words(kind, other, FRAMES)
+
+
+def test_place_counts_where_no_other_side_is_known() -> None:
+    here, there = [("agents/a.py", "run")], [("agents/b.py", "run")]
+    refused = ("slack_sdk.errors.SlackApiError", "{'error': 'ratelimited'}")
+
+    assert of_words("KeyError", "'id'", here) != of_words("KeyError", "'id'", there)
+    assert of_words(*refused, here) == of_words(*refused, there)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["{" * 5_000, "'" * 5_000, "(" * 5_000 + "5" * 999, "{'a': " * 300, "\ue000 x", ""],
+)
+def test_hostile_message_is_masked_without_trouble(message: str) -> None:
+    assert len(of_words("KeyError", message)) == 16
