@@ -29,6 +29,7 @@ HEADINGS = (
     "Delivery id",
     "Not protected",
 )
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _HEADING = re.compile(rf"({'|'.join(HEADINGS)}): ")
 
 
@@ -68,14 +69,17 @@ def traits(name: str, source: Source | None = None) -> SenderTraits:
     Raises:
         Misconfigured: there is no such sender; the message lists those there are.
     """
+    known = f"there are {', '.join(names())}"
+    if not _NAME.fullmatch(name):
+        # "github.com" would name a module inside another.
+        raise Misconfigured(f"no sender {name[:60]!r}; {known}")
     path = f"{_PACKAGE}.{name.replace('-', '_')}"
     try:
         module = importlib.import_module(path)
     except ModuleNotFoundError as error:
         if error.name != path:
             raise
-        known = ", ".join(names())
-        raise Misconfigured(f"no sender {name!r}; there are {known}") from error
+        raise Misconfigured(f"no sender {name!r}; {known}") from error
     record = module.SENDER
     if source is not None and hasattr(module, "sender"):
         record = module.sender(source)

@@ -71,7 +71,7 @@ def _where() -> Path:
 
 def _read(path: Path, find_traits: FindTraits | None) -> Fleet:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # as some editors save it
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "want UTF-8 text"
         raise FleetError([f"{path}: {why}"]) from error
@@ -92,6 +92,9 @@ def parse(
         end = f"at line {len(text.splitlines())}, the end of the file"
         why = str(error).replace("at end of document", end)
         raise FleetError([f"{name}: not TOML: {why}"]) from error
+    except (ValueError, RecursionError) as error:
+        # TOML all the same; a number of thousands of digits, or ever deeper lists.
+        raise FleetError([f"{name}: not readable: {str(error)[:200]}"]) from error
     problems: list[str] = []
     fleet = _fleet(Table("", values, problems), find_traits)
     if problems:

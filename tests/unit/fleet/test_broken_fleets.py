@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from lambdas.shared import senders
+from lambdas.shared.fleet import FleetError, load, parse
 from tests.unit.fleet.broken import (
     HELLO,
     of_agent,
@@ -116,3 +120,34 @@ def test_every_problem_is_told_at_once() -> None:
 )
 def test_what_is_said_on_purpose_is_taken(text: str) -> None:
     assert problems(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "[" * 5000 + "]" * 5000, "a = " + "1" * 5000],
+    ids=["ever deeper", "a number of 5,000 digits"],
+)
+def test_file_that_no_reader_bears_is_a_problem_and_no_trace(text: str) -> None:
+    (problem,) = problems(text)
+
+    assert problem.startswith("fleet.toml: not readable: ")
+    assert len(problem) < 300
+
+
+@pytest.mark.parametrize(
+    "sender", ["github.com", "../github", "__init__", ".", "GitHub", "a_b", "x" * 999]
+)
+def test_sender_that_names_no_module_is_told_which_there_are(sender: str) -> None:
+    with pytest.raises(FleetError) as refused:
+        parse(f'[sources.x]\nsender = "{sender}"\n', find_traits=senders.traits)
+
+    (problem,) = refused.value.problems
+    assert problem.startswith("fleet.toml: sources.x.sender: no sender ")
+    assert "there are adyen, " in problem
+
+
+def test_file_is_read_as_editors_of_windows_save_it(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_bytes(b"\xef\xbb\xbf[sources.github]\r\n")
+
+    assert list(load(file).sources) == ["github"]
