@@ -11,6 +11,7 @@ Colour goes where a terminal shows it, and never where NO_COLOR is set.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -24,6 +25,10 @@ DONE, FOUND, USAGE, OUT_OF_REACH = 0, 1, 2, 3
 
 # Into a pipe nothing is cut off: what greps a table wants whole ids.
 _PIPE_WIDTH = 240
+
+# What moves a terminal's cursor, renames its window or turns its text around: an
+# event's words are a stranger's.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _STYLES = {
     "SUCCEEDED": "green",
@@ -67,7 +72,7 @@ class Output:
     def say(self, text: str, style: str = "") -> None:
         """Tell a person something; a program is not told."""
         if not self.as_json:
-            self._out.print(Text(text, style=style))
+            self._out.print(Text(_plain(text), style=style))
 
     def data(self, value: Any) -> None:
         """Give a program its value; a person is not shown it."""
@@ -113,8 +118,9 @@ class Output:
         self._out.print(table)
 
     def raw(self, text: str) -> None:
-        """Print text as it is."""
-        self._out.print(text, markup=False, highlight=False, soft_wrap=True)
+        """Print text as it is; on a terminal, what would steer it is written out."""
+        shown = _plain(text) if self._out.is_terminal else _encodable(text)
+        self._out.print(shown, markup=False, highlight=False, soft_wrap=True)
 
     def progress(self) -> Progress:
         """Return a progress bar on stderr; a program, or a pipe, gets none."""
@@ -127,7 +133,7 @@ class Output:
             text = json.dumps({"error": str(error)})
             self._err.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
-            self._err.print(Text(f"bellhop: {error}"), soft_wrap=True)
+            self._err.print(Text(_plain(f"bellhop: {error}")), soft_wrap=True)
         sys.exit(error.code)
 
 
@@ -146,4 +152,13 @@ def _cell(value: Any) -> Text:
             text = "yes" if value else "no"
         case _:
             text = str(value)
-    return Text(text, style=_STYLES.get(text, ""))
+    return Text(_plain(text), style=_STYLES.get(text, ""))
+
+
+def _plain(text: str) -> str:
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], _encodable(text))
+
+
+def _encodable(text: str) -> str:
+    # Half a surrogate pair, which JSON may hold, cannot be written at all.
+    return text.encode("utf-8", "backslashreplace").decode()

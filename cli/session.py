@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli import target as targets
 from cli.output import CliError, OutOfReachError, Output
 from cli.target import Target
+from lambdas.shared.clock import UnreadableClockError
 from lambdas.shared.errors import Misconfigured, Unavailable
 
 _PANEL = "Which stack, and how to answer"
@@ -111,7 +112,7 @@ def verb(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
                 session.out.complain(error)
             except (Unavailable, BotoCoreError) as error:
                 session.out.complain(OutOfReachError(_sentence(error)))
-            except (Misconfigured, ClientError) as error:
+            except (Misconfigured, ClientError, UnreadableClockError) as error:
                 session.out.complain(CliError(_sentence(error)))
 
         parameters = [*own, *_shared()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -140,9 +141,11 @@ def _advise(session: Session, story: Story) -> None:
         if effect.status is Status.STARTED and effect.agent in dead
     ]
     for effect in doubtful:
+        # The id is a sender's word, and this line is there to be pasted.
+        words = shlex.join([story.event.id, effect.name])
         session.out.say(
             f"\n{effect.name} of {effect.agent} is in doubt; look at the other side,"
-            f" then\n  bellhop resolve {story.event.id} {effect.name}"
+            f" then\n  bellhop resolve {words}"
             " --happened | --not-happened"
         )
     if dead:

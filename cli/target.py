@@ -168,14 +168,25 @@ def stack_file() -> Path:
 def _local(file: Path) -> Target:
     try:
         stack = json.loads(file.read_text(encoding="utf-8"))
+        is_running = _is_running(stack["pid"])
+        target = _described(stack)
     except FileNotFoundError:
         raise OutOfReachError(
             "the local stack is not up; start it with `make up`"
         ) from None
-    if not _is_running(stack["pid"]):
+    except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
+        raise OutOfReachError(
+            f"{file} does not say how the local stack is reached"
+            f" ({type(error).__name__}); `make down`, then `make up`"
+        ) from error
+    if not is_running:
         raise OutOfReachError(
             "the local stack has ended without a word; `make down`, then `make up`"
         )
+    return target
+
+
+def _described(stack: Mapping[str, Any]) -> Target:
     return Target(
         name="local",
         api_url=stack["api_url"],

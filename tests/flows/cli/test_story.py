@@ -106,6 +106,23 @@ def test_story_holds_everything_and_the_body_only_on_demand(stack: Stack) -> Non
     assert body.code == 0
 
 
+def test_words_of_a_stranger_steer_no_terminal_and_no_shell(stack: Stack) -> None:
+    event_id = "github:1;reboot"
+    row = stack.table.get(accepted(stack), "event")
+    assert row is not None
+    actor = "\x1b]0;mine\x07\x9bA\u202eneddih\ud800"
+    stack.table.put({**row, "pk": event_id, "actor": actor})
+    message = "no issue called \x1b[2J"
+    a_run(stack, event_id, State.DEAD, reason={**REASON, "message": message})
+    an_effect(stack, event_id)
+
+    said = stack.run("show", event_id, text=True).out
+
+    assert not set("\x1b\x07\x9b\u202e") & set(said)
+    assert "\\x1b]0;mine" in said
+    assert f"bellhop resolve '{event_id}' comment" in said
+
+
 def test_event_that_is_not_there_is_told_so(stack: Stack) -> None:
     answered = stack.run("show", "github:nothing", text=True)
 

@@ -77,6 +77,30 @@ def test_local_stack_that_died_ends_with_3(folder: Path) -> None:
     assert "has ended without a word" in err
 
 
+@pytest.mark.parametrize(
+    "text",
+    [b"", b'{"pid":', b"[]", b"{}", b'{"pid": "x"}', b'{"pid": 1e30}', b"\xff"],
+)
+def test_broken_file_of_the_local_stack_ends_with_3(folder: Path, text: bytes) -> None:
+    (folder / "stack.json").write_bytes(text)
+
+    code, out, err = run("events", "--local", "--json")
+
+    assert (code, out) == (3, "")
+    assert "does not say how the local stack is reached" in json.loads(err)["error"]
+
+
+def test_clock_that_cannot_be_read_is_one_sentence(folder: Path) -> None:
+    up(folder)
+    (folder / "clock").write_text("+99999999999999")
+
+    code, _, err = run("clock", "show", "--local")
+
+    assert code == 1
+    assert err.startswith("bellhop: BELLHOP_CLOCK_FILE: want an RFC 3339 time")
+    assert err.count("\n") == 1
+
+
 def test_complaint_is_json_for_a_program(folder: Path) -> None:
     code, out, err = run("events", "--local", "--json")
 
