@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -86,6 +88,15 @@ Resume = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast, how far, and how long it is watched."""
+
+    per_second: float
+    most_failures: int
+    wait_seconds: float
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     verb(app, "replay")(replay)
@@ -121,19 +132,19 @@ def replay(
     go on. Ends with 1 when it stopped, or when letters had to stay.
     """
     now = session.target.now()
-    watched = times.duration(wait).total_seconds()
+    pace = Pace(rate, stop_after, times.duration(wait).total_seconds())
     if resume is not None:
-        _go(session, jobs.resume(session.target, resume), rate, stop_after, watched)
+        _go(session, jobs.resume(session.target, resume), pace)
         return
     choice = Choice(
         ids=tuple(event_ids or ()),
         agent=agent,
         group=group,
         category=category,
-        died_from=_ms(now - times.duration(newer_than)) if newer_than else None,
-        died_until=_ms(now - times.duration(older_than)) if older_than else None,
-        accepted_from=_ms(times.instant(since, now)) if since else None,
-        accepted_until=_ms(times.instant(until, now)) if until else None,
+        died_from=_ago(newer_than, now),
+        died_until=_ago(older_than, now),
+        accepted_from=_instant(since, now),
+        accepted_until=_instant(until, now),
         again=again,
         fresh_effects=fresh_effects,
     )
@@ -142,15 +153,21 @@ def replay(
         return
     check(session.target, choice)
     _refuse_blind(choice, everything=everything)
-    chosen = choose(session.target, choice, now)
+    _replay(session, choice, pace, is_dry=dry_run, asks=not yes)
+
+
+def _replay(
+    session: Session, choice: Choice, pace: Pace, *, is_dry: bool, asks: bool
+) -> None:
+    """Count first; then, unless it is dry or somebody thinks better of it, send."""
+    chosen = choose(session.target, choice, session.target.now())
     _count(session, chosen)
-    if dry_run or not chosen.items:
-        _nothing_sent(session, chosen, is_dry=dry_run)
+    if is_dry or not chosen.items:
+        _nothing_sent(session, chosen, is_dry=is_dry)
         return
-    if not yes and not session.out.as_json and sys.stdin.isatty():
+    if asks and not session.out.as_json and sys.stdin.isatty():
         typer.confirm("Send them round again?", abort=True)
-    job = jobs.begin(session.target, choice, len(chosen.items))
-    _go(session, job, rate, stop_after, watched)
+    _go(session, jobs.begin(session.target, choice, len(chosen.items)), pace)
 
 
 def _refuse_blind(choice: Choice, *, everything: bool) -> None:
@@ -191,9 +208,7 @@ def _nothing_sent(session: Session, chosen: Chosen, *, is_dry: bool) -> None:
         session.out.say("nothing was sent: leave --dry-run out to do it")
 
 
-def _go(
-    session: Session, job: Job, rate: float, stop_after: int, wait_seconds: float
-) -> None:
+def _go(session: Session, job: Job, pace: Pace) -> None:
     """Work on the job to its end, or to where too much fails again."""
     target = session.target
     places = Places(target)
@@ -202,8 +217,8 @@ def _go(
         target=target,
         job=job,
         places=places,
-        per_second=rate,
-        most_failures=stop_after,
+        per_second=pace.per_second,
+        most_failures=pace.most_failures,
     )
     state = JobState.DONE
     session.out.say(f"replay {job.id}")
@@ -212,7 +227,7 @@ def _go(
             task = bar.add_task("sent", total=len(items))
             sender.step = lambda: bar.advance(task)
             sender.send(items)
-        sender.wait(wait_seconds)
+        sender.wait(pace.wait_seconds)
     except TooManyFailed:
         state = JobState.STOPPED
     told = sender.tally.told()
@@ -222,8 +237,8 @@ def _go(
         session.out.table([{"job": job.id, **told}], _RESULT, "")
     if state is JobState.STOPPED:
         session.out.say(
-            f"stopped: more than {stop_after} failed again. The rest is kept. When the"
-            f" cause is mended: bellhop replay --resume {job.id}"
+            f"stopped: more than {pace.most_failures} failed again. The rest is kept."
+            f" When the cause is mended: bellhop replay --resume {job.id}"
         )
         session.end(FOUND)
 
@@ -262,5 +277,9 @@ def _replay_other(
         session.end(FOUND)
 
 
-def _ms(instant: Any) -> int:
-    return milliseconds(instant)
+def _ago(text: str | None, now: datetime) -> int | None:
+    return None if text is None else milliseconds(now - times.duration(text))
+
+
+def _instant(text: str | None, now: datetime) -> int | None:
+    return None if text is None else milliseconds(times.instant(text, now))

@@ -72,13 +72,7 @@ class Digest(Construct):
         _allow_logs(digest.role, functions)
         if topic is not None:
             _allow_publish(digest.role, topic, encryption)
-        hour, minute = settings.time.split(":")
-        timer = Timer(
-            expression=f"cron({int(minute)} {int(hour)} * * ? *)",
-            timezone=settings.timezone,
-            oldest_request_seconds=_OLDEST_REQUEST_SECONDS,
-        )
-        timer.call(self, digest, schedules)
+        _daily(settings).call(self, digest, schedules)
 
     def _make_topic(self, settings: fleet.Digest, encryption: Encryption) -> sns.Topic:
         topic = make_topic(self, "Mail", encryption=encryption)
@@ -91,6 +85,15 @@ class Digest(Construct):
                 endpoint=address,
             )
         return topic
+
+
+def _daily(settings: fleet.Digest) -> Timer:
+    hour, minute = settings.time.split(":")
+    return Timer(
+        expression=f"cron({int(minute)} {int(hour)} * * ? *)",
+        timezone=settings.timezone,
+        oldest_request_seconds=_OLDEST_REQUEST_SECONDS,
+    )
 
 
 def _allow_look(

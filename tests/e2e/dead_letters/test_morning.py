@@ -113,6 +113,10 @@ def test_morning_of_500_dead_letters(
     assert slack_limits.faults(message) == []
     assert slack_limits.faults(blocks.message(report, letters.links(target))) == []
 
+    _check_reasons(shop, killed, hung)
+
+
+def _check_reasons(shop: LocalStack, killed: str, hung: str) -> None:
     reasons = {
         event_id: shop.rows(event_id)["run#triage"]["reason"]
         for event_id in (killed, hung)

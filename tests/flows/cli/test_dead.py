@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Desk:
         """Leave a dead letter; returns its event's id."""
         self.numbers += 1
         now = clock.now() - age
+        expires = clock.now() + why.pop("lives", timedelta(days=30))
         event = Event(
             id=f"github:{self.numbers}",
             source="github",
@@ -64,29 +65,7 @@ class Desk:
             content=Content(b"{}", "application/json"),
         )
         self.target.ledger.accept(event, via="queue")
-        expires = clock.now() + why.pop("lives", timedelta(days=30))
-        body = json.dumps({"source": "bellhop.github", "detail-type": "x"})
-        sent = self.target.client("sqs").send_message(
-            QueueUrl=self.letters(agent),
-            MessageBody=json.dumps(
-                {
-                    **json.loads(body),
-                    "detail": {
-                        "event_id": event.id,
-                        "expires_at": int(expires.timestamp()),
-                        "received_at": now.isoformat(),
-                    },
-                }
-            ),
-        )
-        reason = Reason(
-            category="error",
-            type="HTTPError",
-            message="503 Server Error",
-            fingerprint=why.pop("group", "a" * 16),
-            downstream="portal.example.com",
-            fault=why.pop("fault", "downstream_unavailable"),
-        )
+        carrier = self._letter(agent, event, expires)
         self.target.table.put(
             {
                 "pk": event.id,
@@ -94,17 +73,29 @@ class Desk:
                 "state": "DEAD",
                 "attention": "DEAD",
                 "attempt": 5,
-                "carrier": sent["MessageId"],
+                "carrier": carrier,
                 "claim_token": "t",
                 "generation": 0,
                 "started_at": milliseconds(now),
                 "sent_at": milliseconds(now),
                 "finished_at": milliseconds(now) - 1,
                 "expires_at": int(expires.timestamp()),
-                "reason": reason.to_row(),
+                "reason": _reason(**why).to_row(),
             }
         )
         return event.id
+
+    def _letter(self, agent: str, event: Event, expires: datetime) -> str:
+        detail = {
+            "event_id": event.id,
+            "expires_at": int(expires.timestamp()),
+            "received_at": event.received_at.isoformat(),
+        }
+        told = {"source": "bellhop.github", "detail-type": "x", "detail": detail}
+        sent = self.target.client("sqs").send_message(
+            QueueUrl=self.letters(agent), MessageBody=json.dumps(told)
+        )
+        return str(sent["MessageId"])
 
     def letters(self, agent: str) -> str:
         return self.target.outputs[f"DeadLetters{agent.capitalize()}"]
@@ -114,6 +105,17 @@ class Desk:
             QueueUrl=url, AttributeNames=["All"]
         )["Attributes"]
         return int(told["ApproximateNumberOfMessages"])
+
+
+def _reason(group: str = "a" * 16, fault: str = "downstream_unavailable") -> Reason:
+    return Reason(
+        category="error",
+        type="HTTPError",
+        message="503 Server Error",
+        fingerprint=group,
+        downstream="portal.example.com",
+        fault=fault,
+    )
 
 
 @pytest.fixture
