@@ -10,6 +10,7 @@ import pytest
 from local import up
 from local.home import Home
 from local.stack import LocalStack
+from tests.e2e.crash.acting import Misdeeds
 from tests.e2e.crash.till import Till
 
 FLEET = Path(__file__).parent / "fleet.toml"
@@ -22,6 +23,12 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     with up.running(home, fleet=FLEET) as running:
         running.behave("/deaf.example", honours_keys=False)
         yield running
+
+
+@pytest.fixture(scope="session")
+def misdeeds(kitchen: LocalStack, till: Till) -> Misdeeds:
+    """The worst agents, begun early: their letters take a minute and more."""
+    return Misdeeds.begun(kitchen, till)
 
 
 @pytest.fixture(scope="session")

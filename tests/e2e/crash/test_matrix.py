@@ -8,6 +8,7 @@ import pytest
 
 from local.stack import LocalStack
 from tests.e2e.crash import matrix
+from tests.e2e.crash.acting import Misdeeds
 from tests.e2e.crash.matrix import DEAF, GIVEN_UP, SCENARIOS, SERVED, Point, Row
 from tests.e2e.crash.till import Till
 
@@ -33,7 +34,11 @@ def played(stack: LocalStack, till: Till, points: list[Point]) -> list[Row]:
 
 
 def test_kill_at_every_point_leaves_one_effect_and_loses_nothing(
-    kitchen: LocalStack, till: Till, full_size: bool, capsys: pytest.CaptureFixture[str]
+    kitchen: LocalStack,
+    till: Till,
+    misdeeds: Misdeeds,
+    full_size: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = [p for s in SCENARIOS for p in matrix.record(kitchen, till, s)]
     points = found if full_size else every_day(found)

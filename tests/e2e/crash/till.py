@@ -19,14 +19,15 @@ _PATIENCE_SECONDS = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """An order, under the id that its event will have."""
+    """An order, under the id that its event will have; ``do`` is for the actor."""
 
     kind: str
     id: str
+    do: tuple[str, ...] = ()
 
     @classmethod
-    def new(cls, kind: str) -> Order:
-        return cls(kind=kind, id=f"order_{uuid.uuid4().hex}")
+    def new(cls, kind: str, *do: str) -> Order:
+        return cls(kind=kind, id=f"order_{uuid.uuid4().hex}", do=do)
 
     @property
     def event_id(self) -> str:
@@ -44,7 +45,8 @@ class Till:
 
     def ring(self, order: Order) -> int:
         """Send the order until it is taken; returns how often it was sent."""
-        data = {"order": order.id, "noise": self._noise}
+        more = {"do": order.do} if order.do else {"noise": self._noise}
+        data = {"order": order.id, **more}
         body = json.dumps({"type": order.kind, "data": data}).encode()
         deadline = time.monotonic() + _PATIENCE_SECONDS
         sent = 0
