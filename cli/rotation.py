@@ -41,7 +41,7 @@ def is_overlapping(secret: Secret, now: datetime) -> bool:
 
 def text(secret: Secret) -> str:
     """Return the SecretString: the bare secret where there is only one."""
-    if secret.previous is None and not secret.current.startswith("{"):
+    if secret.previous is None and not secret.current.lstrip().startswith("{"):
         return secret.current
     value = {"current": secret.current}
     if secret.previous is not None:

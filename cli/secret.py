@@ -175,10 +175,12 @@ def _value(session: Session, source: str, generate: bool) -> str:
     if sys.stdin.isatty():
         value: str = typer.prompt(f"secret of {source}", hide_input=True)
     else:
-        value = sys.stdin.readline()
-    value = value.strip("\r\n")
+        value = sys.stdin.read()
+    value = value.removeprefix("\ufeff").strip("\r\n")
     if not value.strip():
         raise UsageError("the secret is empty")
+    if "\n" in value and "-----BEGIN" not in value:
+        raise UsageError("the secret has several lines; only a key in PEM has")
     return value
 
 

@@ -12,6 +12,7 @@ from moto import mock_aws
 from cli import matched, rotation
 from cli.target import Target
 from lambdas.shared.clock import milliseconds
+from lambdas.shared.secrets import Secret, parse
 from tests.flows.cli.conftest import Stack
 
 
@@ -175,6 +176,23 @@ def test_empty_secret_is_refused(stack: Stack, stdin: str) -> None:
 
     assert answered.code == 2
     assert stack.secret("github") == "first-github"
+
+
+def test_key_of_several_lines_is_stored_whole_and_other_lines_are_refused(
+    stack: Stack,
+) -> None:
+    pem = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----"
+
+    stack.run("secret", "set", "billing", stdin=f"{pem}\n")
+    two = stack.run("secret", "set", "github", stdin="one\ntwo\n", text=True)
+
+    assert stack.secret("billing") == pem
+    assert (two.code, stack.secret("github")) == (2, "first-github")
+
+
+@pytest.mark.parametrize("value", ["{x", " {x", '{"current": "x"}'])
+def test_secret_that_looks_like_json_is_still_itself(value: str) -> None:
+    assert parse("x", rotation.text(Secret(current=value))).current == value
 
 
 def test_local_stack_counts_matches_by_the_log_of_its_receiver() -> None:
