@@ -11,6 +11,7 @@ from cli import (
     digest,
     doctor,
     events,
+    plan,
     relay,
     replay,
     resolve,
@@ -30,6 +31,6 @@ app = typer.Typer(
 
 for module in (
     *(send, events, show, resolve, dead, replay, digest, doctor),
-    *(relay, secret, schedules, clocks, audit),
+    *(relay, secret, schedules, plan, clocks, audit),
 ):
     module.register(app)

@@ -12,6 +12,7 @@ from lambdas.shared.fleet import Fleet, FleetError, logical_name
 from lambdas.shared.senders import SenderTraits
 from stacks.alarms import Alarms
 from stacks.bus import Bus
+from stacks.calendars import Calendars
 from stacks.code import Assets
 from stacks.dashboard import Dashboard
 from stacks.digest import Digest
@@ -87,6 +88,16 @@ class FleetStack(Stack):
                 group=group,
                 functions=functions,
                 ledger=ledger,
+            )
+        if fleet.calendars:
+            Calendars(
+                self,
+                "Calendars",
+                calendars=fleet.calendars,
+                clock=group,
+                functions=functions,
+                ledger=ledger,
+                secrets=secrets,
             )
         if fleet.digest is not None:
             Digest(
@@ -204,4 +215,5 @@ def _secret_names(fleet: Fleet, traits: Mapping[str, SenderTraits]) -> list[str]
     """Some senders prove themselves without a secret of ours."""
     sources = fleet.sources.values()
     names = [each.secret_name for each in sources if traits[each.name].secret]
+    names += [each.secret_name for each in fleet.calendars.values()]
     return names if fleet.digest is None else [*names, fleet.digest.secret_name]

@@ -90,6 +90,7 @@ class Functions:
             "worker": {"agents"},
             "cron": {"zones"},
             "watcher": {"zones"},
+            "planner": {"zones", "calendars"},
         }
 
     def make(

@@ -17,6 +17,7 @@ from stacks.encryption import Encryption
 # The prefixes of the payload bucket. AWS fixes the last: Lambda writes what a
 # stream mapping lost under aws/lambda/<mapping>/ and offers no choice.
 BODIES, RESULTS, LOST_BATCHES = "events", "results", "aws/lambda"
+FEEDS = "calendars"
 
 
 class Ledger(Construct):

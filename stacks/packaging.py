@@ -35,6 +35,7 @@ SETS = {
     "core": ROOT / "lambdas/requirements/core.txt",
     "senders": ROOT / "lambdas/requirements/senders.txt",
     "zones": ROOT / "lambdas/requirements/zones.txt",
+    "calendars": ROOT / "lambdas/requirements/calendars.txt",
     "agents": ROOT / "agents/requirements.txt",
 }
 

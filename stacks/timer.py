@@ -10,6 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from stacks import nag
 from stacks.function import Function
 from stacks.queues import FailureQueues
 
@@ -36,6 +37,45 @@ class ScheduleGroup(Construct):
             iam.PolicyStatement(
                 actions=["lambda:InvokeFunction"],
                 resources=[function.function.function_arn],
+            )
+        )
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._group.ref
+
+    @property
+    def role_arn(self) -> str:
+        """The role that its schedules act as."""
+        return self._role.role_arn
+
+    def allow_make(self, role: iam.IRole) -> None:
+        """Let ``role`` make and remove schedules of this group, and no others."""
+        stack = Stack.of(self)
+        at = f"{stack.partition}:scheduler:{stack.region}:{stack.account}"
+        schedules = f"arn:{at}:schedule/{self.name}/*"
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["scheduler:CreateSchedule", "scheduler:DeleteSchedule"],
+                resources=[schedules],
+            )
+        )
+        group = stack.get_logical_id(self._group)
+        nag.accept(
+            role,
+            "IAM5[Resource::arn:<AWS::Partition>:scheduler:<AWS::Region>:"
+            f"<AWS::AccountId>:schedule/<{group}>/*]",
+            because="A schedule is named after its task; only the group can be said"
+            " beforehand.",
+        )
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["iam:PassRole"],
+                resources=[self.role_arn],
+                conditions={
+                    "StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}
+                },
             )
         )
 

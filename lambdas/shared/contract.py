@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -97,6 +97,18 @@ class Run(Protocol):
         Raises:
             InDoubt: it may have happened already, and may not be sent again.
             GiveUp: as for a step.
+        """
+        ...
+
+    def told(self) -> Mapping[str, Any] | None:
+        """Return what a calendar has said of this task since its work began.
+
+        None where nothing has changed; else ``deadline`` (RFC 3339), ``title``,
+        ``cancelled`` and ``at``, as they are in this moment: an agent that works
+        for long asks again. The title is a stranger's text.
+
+        Raises:
+            RetryLater: it could not be read now.
         """
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -26,6 +26,8 @@ Via = Literal["door", "queue"]
 
 EVENT_ROW = "event"
 UNHEARD_ROW = "unheard"
+# What the source has said since of the work that an event asked for, as JSON text.
+TOLD_ROW = "told"
 
 BY_TIME = "by-time"
 # One hour of acceptance is spread over so many index partitions: each takes 1,000
@@ -170,6 +172,23 @@ class TableLedger:
             "about": entry.about,
         }
         self._table.put(row, when=NEW)
+
+    def tell(self, event_id: str, news: Mapping[str, Any]) -> None:
+        """Put beside an event what its source says of it now; the last word counts.
+
+        An event that was never accepted hears nothing.
+        """
+        event = self.event(event_id)
+        if event is not None:
+            row = {"pk": event_id, "sk": TOLD_ROW, "told": json.dumps(dict(news))}
+            self._table.put({**row, "expires_at": self.expires_at(event)})
+
+    def told(self, event_id: str) -> Mapping[str, Any] | None:
+        """Return the last :meth:`tell`, or None."""
+        row = self._table.get(event_id, TOLD_ROW)
+        found: Mapping[str, Any] | None
+        found = None if row is None else json.loads(row["told"])
+        return found
 
     def settle(
         self, event_id: str, agent: str, effect: str, *, happened: bool, at: datetime

@@ -109,6 +109,15 @@ class WatcherSettings(LedgerSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlannerSettings(LedgerSettings):
+    """The planner keeps one-off schedules that call it: in a group, as a role."""
+
+    schedule_group: str
+    schedule_role: str
+    schedule_failures: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerSettings(LedgerSettings):
     """A worker serves one agent from one queue."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -72,8 +72,9 @@ class ThisRun:
         log: Log,
         secret_of: Callable[[str], str],
         steps: Callable[[ThisRun], Steps],
+        told: Callable[[], Mapping[str, Any] | None],
     ) -> None:
-        """``steps`` makes the keeper of this run's rows."""
+        """``steps`` makes the keeper of this run's rows; ``told`` reads the news."""
         self.agent = agent.name
         self.attempt = attempt
         self.deadline = deadline
@@ -83,6 +84,7 @@ class ThisRun:
         self._secrets = frozenset(agent.secrets)
         self._secret_of = secret_of
         self._steps = steps(self)
+        self._told = told
         self._names: set[str] = set()
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -110,6 +112,13 @@ class ThisRun:
             return self._steps.effect(
                 Call(name=name, fn=fn, args=args, kwargs=kwargs, repeat=repeat)
             )
+
+    def told(self) -> Mapping[str, Any] | None:
+        """See the contract."""
+        try:
+            return self._told()
+        except Unavailable as error:
+            raise RetryLater(str(error), downstream="ledger") from error
 
     def secret(self, name: str) -> str:
         """See the contract.

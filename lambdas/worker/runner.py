@@ -207,6 +207,7 @@ class Runner:
             steps=lambda run: Steps(
                 ports.table, ports.bodies, claim, ports.clock, run.sending
             ),
+            told=lambda: ports.ledger.told(claim.event_id),
         )
 
     def _judge(self, error: BaseException, delivery: Delivery) -> Ending:

@@ -47,6 +47,7 @@ class Watched:
     rules: Sequence[Mapping[str, str]]
     schedule_groups: Sequence[str]
     schedules: Sequence[str]
+    calendars: Sequence[str]
     log_groups: Sequence[str]
 
     @property
@@ -96,6 +97,7 @@ def watched(
             p.ref for p in parts if isinstance(p, scheduler.CfnScheduleGroup)
         ],
         schedules=[each.name for each in fleet.schedules.values() if each.enabled],
+        calendars=list(fleet.calendars),
         log_groups=[
             each.log_group.log_group_name for _, each in functions.made[:MOST_LOGS]
         ],

@@ -92,7 +92,20 @@ enabled = false
 [digest]
 email = ["team@example.com"]
 """
-FLEETS = {"small": SMALL, "large": LARGE, "timed": TIMED}
+PLANNED = """
+[sources.github]
+
+[agents.closer]
+run = "agents.hello:run"
+
+[calendars.finance]
+holidays = "US"
+rules = [{ category = "month-end-close", agent = "closer" }]
+
+[calendars.board]
+rules = [{ category = "quarterly-board", agent = "closer" }]
+"""
+FLEETS = {"small": SMALL, "large": LARGE, "timed": TIMED, "planned": PLANNED}
 
 
 @pytest.fixture(scope="session")

@@ -115,9 +115,10 @@ def unlimited_grants(template: Template) -> list[str]:
 
 
 def _is_bounded(resource: str) -> bool:
-    """Only a prefix of our bucket, or of our workers' logs, may end in a star."""
+    """A prefix of our bucket, of our workers' logs, or a group may end in a star."""
     prefixes = (
-        r"\$\{LedgerPayloads\w+\.Arn\}/(events|results|aws/lambda)/\*",
+        r"\$\{LedgerPayloads\w+\.Arn\}/(events|results|calendars|aws/lambda)/\*",
+        r"arn:[^*]+:schedule/\$\{CalendarsTasksGroup\w+\}/\*",
         r"arn:[^*]+:log-group:Bellhop-Workers\*",
     )
     return "*" not in resource or any(re.fullmatch(p, resource) for p in prefixes)

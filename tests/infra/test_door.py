@@ -126,5 +126,6 @@ def test_agents_cannot_starve_the_door_where_it_was_chosen(
     }
     large = templates["large"].function("receiver")
 
-    assert reserved == {"small": [], "large": [large.id], "timed": []}
+    assert reserved.pop("large") == [large.id]
+    assert not any(reserved.values())
     assert large.of("ReservedConcurrentExecutions") == 25

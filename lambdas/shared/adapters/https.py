@@ -1,4 +1,4 @@
-"""Calls the outside world for certificates and keys, and only the outside world.
+"""Calls the outside world for certificates, keys and feeds, and only the outside world.
 
 What it needs is imported when the first call is made: few receivers make one.
 """
@@ -6,6 +6,8 @@ What it needs is imported when the first call is made: few receivers make one.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -20,8 +22,35 @@ _PORT = 443
 _CHUNK_BYTES = 16 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply with its headers, their names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 def get(url: str, *, most_bytes: int, timeout_seconds: float) -> Reply:
     """Make one GET; see :class:`lambdas.shared.fetch.Https`."""
+    answer = exchange(
+        url, headers={}, most_bytes=most_bytes, timeout_seconds=timeout_seconds
+    )
+    return Reply(answer.status, answer.body)
+
+
+def exchange(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    most_bytes: int,
+    timeout_seconds: float,
+) -> Answer:
+    """Make one GET with ``headers``; a redirect is not followed.
+
+    Raises:
+        Unavailable: as :class:`lambdas.shared.fetch.Https`.
+    """
     from http.client import HTTPException
 
     until = time.monotonic() + timeout_seconds
@@ -31,10 +60,12 @@ def get(url: str, *, most_bytes: int, timeout_seconds: float) -> Reply:
     try:
         connection = _connection(parts.scheme, host, parts.port, timeout_seconds)
         try:
-            headers = {"host": parts.netloc, "user-agent": "bellhop"}
-            connection.request("GET", target, headers=headers)
+            own = {"host": parts.netloc, "user-agent": "bellhop"}
+            connection.request("GET", target, headers={**headers, **own})
             answer = connection.getresponse()
-            return Reply(answer.status, _read(answer, host, most_bytes, until))
+            told = {name.lower(): value for name, value in answer.getheaders()}
+            body = _read(answer, host, most_bytes, until)
+            return Answer(answer.status, told, body)
         finally:
             connection.close()
     except (OSError, HTTPException) as error:

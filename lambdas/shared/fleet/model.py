@@ -210,18 +210,32 @@ class Schedule:
         return f"{kind}({text})"
 
 
+# Categories that everybody has: how early their work begins, and the titles by which
+# they are known where a rule says nothing else.
+BUILT_IN_CATEGORIES: Mapping[str, tuple[int, str]] = MappingProxyType(
+    {
+        "month-end-close": (2 * 24, r"/month[- ]?end/"),
+        "quarterly-board": (5 * 24, r"/\bboard\b/"),
+        "compliance-filing": (3 * 24, r"/\b(compliance|filing)\b/"),
+        "weekly-client-digest": (4, r"/\bclient\b.*\bdigest\b/"),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarRule:
     """Which entries of a calendar are deadlines, whose, and how early to begin.
 
-    ``title``, ``description`` and ``attendee`` are globs; all that are given
-    must match.
+    ``title``, ``description``, ``tagged`` (the entry's own categories) and
+    ``attendee`` are globs, or regular expressions between slashes; all that are
+    given must match.
     """
 
     category: str
     agent: str
     title: str | None = None
     description: str | None = None
+    tagged: str | None = None
     attendee: str | None = None
     buffer_hours: int = 0
     business_days: bool = False
@@ -229,7 +243,10 @@ class CalendarRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """A feed of deadlines; the secret holds its address or its credentials."""
+    """A feed of deadlines; the secret holds its address or its credentials.
+
+    ``holidays`` is a country, or a part of one: ``DE``, ``DE-BY``, ``US-NY``.
+    """
 
     name: str
     feed: Literal["ical", "google"]
@@ -237,6 +254,7 @@ class Calendar:
     calendar_id: str | None = None
     timezone: str = "UTC"
     days_ahead: int = 60
+    holidays: str | None = None
     rules: tuple[CalendarRule, ...] = ()
 
 

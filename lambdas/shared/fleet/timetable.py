@@ -8,7 +8,13 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from lambdas.shared.fleet.model import Calendar, CalendarRule, Digest, Schedule
+from lambdas.shared.fleet.model import (
+    BUILT_IN_CATEGORIES,
+    Calendar,
+    CalendarRule,
+    Digest,
+    Schedule,
+)
 from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 
@@ -16,6 +22,7 @@ _RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days)")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
+_COUNTRY = re.compile(r"[A-Z]{2}(-[A-Z0-9]{1,4})?")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
@@ -159,27 +166,44 @@ def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
         calendar_id=calendar_id,
         timezone=_timezone(table),
         days_ahead=table.whole_or("days_ahead", 60, 1, 366),
+        holidays=table.matching("holidays", _COUNTRY, "a country like 'DE' or 'US-NY'"),
         rules=rules,
     )
     table.close()
     return calendar
 
 
+_MATCHED = ("title", "description", "tagged", "attendee")
+
+
 def _rule(table: Table, agents: Collection[str]) -> CalendarRule:
     category = table.matching("category", NAME, "a category like 'month-end'")
     if category is None and not table.has("category"):
         table.problem("category", "want a category like 'month-end'")
+    buffer_hours, title = BUILT_IN_CATEGORIES.get(category or "", (0, None))
+    given = {key: _pattern(table, key) for key in _MATCHED}
+    if not any(given.values()):
+        given["title"] = title
     rule = CalendarRule(
         category=category or "deadline",
         agent=_agent_of(table, agents),
-        title=table.text("title"),
-        description=table.text("description"),
-        attendee=table.text("attendee"),
-        buffer_hours=table.whole_or("buffer_hours", 0, 0, 24 * 90),
+        buffer_hours=table.whole_or("buffer_hours", buffer_hours, 0, 24 * 90),
         business_days=table.boolean("business_days", default=False),
+        **given,
     )
     table.close()
     return rule
+
+
+def _pattern(table: Table, key: str) -> str | None:
+    """Return a glob, or a regular expression between slashes."""
+    text = table.text(key)
+    if text is not None and len(text) > 1 and text[0] == text[-1] == "/":
+        try:
+            re.compile(text[1:-1])
+        except re.error as error:
+            table.problem(key, f"want a regular expression between slashes: {error}")
+    return text
 
 
 def _agent_of(table: Table, agents: Collection[str]) -> str:

@@ -216,3 +216,17 @@ def test_costs_in_ledger_calls_are_as_promised() -> None:
 
     assert bare == ["update", "get", "update"]
     assert rig.table.calls == ["update", "get", *["update"] * 3, "update"]
+
+
+def test_agent_hears_what_its_calendar_said_since_it_began() -> None:
+    heard: list[Any] = []
+
+    def agent(event: Event, run: Any) -> None:
+        heard.append(run.told())
+        rig.ledger.tell(event.id, {"deadline": "2026-12-10T17:00:00Z"})
+        heard.append(run.told())
+
+    rig = Rig(agent)
+    rig.deliver()
+
+    assert heard == [None, {"deadline": "2026-12-10T17:00:00Z"}]
