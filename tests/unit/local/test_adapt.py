@@ -50,6 +50,22 @@ def test_refused_types_are_left_out_and_nothing_waits_for_them() -> None:
     ]
 
 
+def test_alarm_over_an_expression_and_the_dashboard_are_left_out() -> None:
+    """The engine takes alarms of one metric only; a dashboard names every alarm."""
+    plain = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "x"}}
+    math = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": []}}
+    page = {"Type": "AWS::CloudWatch::Dashboard", "Properties": {}}
+    given = {"Resources": {"Plain": plain, "Math": math, "Page": page}}
+
+    adapted, deviations = adapt(given, is_judging=False)
+
+    assert list(adapted["Resources"]) == ["Plain"]
+    assert deviations == [
+        "AWS::CloudWatch::Alarm over an expression is left out: the engine has none",
+        "AWS::CloudWatch::Dashboard is left out: the engine has none",
+    ]
+
+
 def test_ref_on_a_secret_becomes_its_arn_everywhere() -> None:
     adapted, _ = adapt(template(), is_judging=False)
 
