@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from cli import letters
 from cli.target import Target
 from lambdas.shared.story import State
 from local.demo.telling import is_done, state
 from local.home import Home
+from local.redrive import redrive
 from local.stack import LocalStack, wait_for
 from tests.e2e.dead_letters import operator
 from tests.e2e.dead_letters.plant import Failure, order, plant
@@ -17,6 +19,7 @@ LETTERS = 60
 LIVE = 10
 KILLED_AFTER = 20
 STOPPED = 60
+CONSOLE = 30
 AGENT = "notify"
 DOWN = Failure(
     agent=AGENT,
@@ -73,8 +76,8 @@ def test_group_is_replayed_once_whoever_else_replays_and_whatever_dies(
     assert wait_for(lambda: _left(target, planted) == 0, seconds=5)
 
 
-def _sent(target: Target, planted: dict[str, Failure]) -> int:
-    rows = (target.table.get(each, f"run#{AGENT}") for each in planted)
+def _sent(target: Target, planted: dict[str, Failure], agent: str = AGENT) -> int:
+    rows = (target.table.get(each, f"run#{agent}") for each in planted)
     return sum(row is not None and "replayed_at" in row for row in rows)
 
 
@@ -88,6 +91,27 @@ def _job(target: Target, planted: dict[str, Failure], other_than: str) -> str:
 def _left(target: Target, planted: dict[str, Failure]) -> int:
     rows = (target.table.get(each, f"run#{AGENT}") or {} for each in planted)
     return sum(row["state"] == State.DEAD for row in rows)
+
+
+def test_console_redrive_of_the_whole_queue_beside_a_replay_does_no_harm(
+    shop: LocalStack, home: Home, target: Target
+) -> None:
+    agent = "billing"
+    planted = plant(target, shop, [replace(DOWN, agent=agent)] * CONSOLE)
+
+    with operator.start(home, "replay", *planted, "--rate", "20") as replaying:
+        wait_for(lambda: _sent(target, planted, agent) > 0, seconds=60)
+        moved = redrive(shop.client("sqs"), shop.queues[agent])
+        code, told = operator.ended(replaying)
+
+    assert wait_for(
+        lambda: all(is_done(shop, each, agent) for each in planted), seconds=60
+    ), Counter(state(shop, each, agent) for each in planted)
+    rung = [_rung(shop, each) for each in planted]
+    print(f"\nconsole moved {len(moved)} letters beside a replay: {told}")
+    print(f"effects: {sum(rung)} of {len(rung)} events, each {sorted(set(rung))}")
+    assert code == 0
+    assert rung == [1] * CONSOLE
 
 
 def test_what_fails_again_stops_the_rest(
