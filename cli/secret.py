@@ -84,7 +84,7 @@ def rotate(
     once; deliveries in between are refused and repeated by most senders. In
     both cases end with `bellhop secret retire`.
     """
-    kept = vault.fetch(session.target, source)
+    kept, version = vault.read(session.target, source)
     instant = session.target.now()
     if rotation.is_overlapping(kept, instant) and not now:
         raise CliError(
@@ -96,7 +96,7 @@ def rotate(
         raise UsageError(f"that is the secret {source} has already")
     window = timedelta(hours=hours)
     new = rotation.rotated(kept, value, now=instant, window=window)
-    vault.store(session.target, source, new, "secret rotated")
+    vault.store(session.target, source, new, "secret rotated", over=version)
     until = rfc3339(instant + window)
     session.out.data({**_made(source, value, generate), "previous_until": until})
     _reveal(session, value, generate)
@@ -109,7 +109,7 @@ def retire(session: Session, source: SourceName, *, now: Now = False) -> None:
     Refuses while the old one has verified a delivery in the last hour: then
     the sender still signs with it. --now retires it nevertheless.
     """
-    kept = vault.fetch(session.target, source)
+    kept, version = vault.read(session.target, source)
     if kept.previous is None:
         raise UsageError(f"{source} has no old secret to retire")
     is_live = rotation.is_overlapping(kept, session.target.now())
@@ -120,7 +120,8 @@ def retire(session: Session, source: SourceName, *, now: Now = False) -> None:
                 f"{source}: the old secret has verified {used} deliveries in the"
                 " last hour; change it at the sender first, or retire it --now"
             )
-    vault.store(session.target, source, rotation.retired(kept), "secret retired")
+    alone = rotation.retired(kept)
+    vault.store(session.target, source, alone, "secret retired", over=version)
     mark = rotation.fingerprint(kept.previous)
     session.out.data({"source": source, "retired": mark})
     session.out.say(f"{source}: {mark} is retired; refused within a minute")

@@ -13,9 +13,16 @@ from lambdas.shared.errors import Misconfigured
 from lambdas.shared.ledger import Audit
 from lambdas.shared.secrets import Secret
 
+_SUCCESSOR = uuid.UUID("6d6f0a1e-8f0c-4d43-9d0b-0c8b6f3f2a57")
+
 
 def fetch(target: Target, source: str) -> Secret:
-    """Return the secret of ``source`` as it is now.
+    """Return the secret of ``source`` as it is now; raises as :func:`read`."""
+    return read(target, source)[0]
+
+
+def read(target: Target, source: str) -> tuple[Secret, str]:
+    """Return the secret of ``source`` as it is now, and which version that is.
 
     Raises:
         UsageError: the fleet has no such source.
@@ -25,7 +32,8 @@ def fetch(target: Target, source: str) -> Secret:
     manager = target.client("secretsmanager")
     try:
         stored = manager.get_secret_value(SecretId=name)
-        return secrets.parse(name, stored.get("SecretString") or "")
+        secret = secrets.parse(name, stored.get("SecretString") or "")
+        return secret, stored["VersionId"]
     except manager.exceptions.ResourceNotFoundException:
         raise CliError(f"there is no secret {name}; deploy the stack first") from None
     except Misconfigured as error:
@@ -61,11 +69,31 @@ def private_key(target: Target, source: str, signer: Signer) -> str:
     return key
 
 
-def store(target: Target, source: str, secret: Secret, what: str) -> None:
-    """Replace the secret of ``source``; ``what`` goes into the audit."""
-    target.client("secretsmanager").put_secret_value(
-        SecretId=target.secret_id(source), SecretString=rotation.text(secret)
-    )
+def store(
+    target: Target, source: str, secret: Secret, what: str, *, over: str | None = None
+) -> None:
+    """Replace the secret of ``source``; ``what`` goes into the audit.
+
+    ``over`` is the version that ``secret`` was made from: of two that are made
+    from the same one, the second is refused.
+
+    Raises:
+        CliError: it was, and another has been stored over it.
+    """
+    manager = target.client("secretsmanager")
+    # A version's id may be chosen, and is never given to another text.
+    chosen = {"ClientRequestToken": str(uuid.uuid5(_SUCCESSOR, over))} if over else {}
+    try:
+        manager.put_secret_value(
+            SecretId=target.secret_id(source),
+            SecretString=rotation.text(secret),
+            **chosen,
+        )
+    except manager.exceptions.ResourceExistsException:
+        raise CliError(
+            f"somebody else has changed the secret of {source} at this moment;"
+            f" see `bellhop secret status {source}`"
+        ) from None
     target.ledger.audit(
         Audit(
             id=str(uuid.uuid4()),

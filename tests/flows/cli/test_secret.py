@@ -9,8 +9,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from cli import matched, rotation
-from cli.target import Target
+from cli import matched, rotation, vault
+from cli.output import CliError
+from cli.target import Target, find
 from lambdas.shared.clock import milliseconds
 from lambdas.shared.secrets import Secret, parse
 from tests.flows.cli.conftest import Stack
@@ -108,6 +109,23 @@ def test_second_rotation_does_not_drop_a_secret_that_is_still_accepted(
     assert again.code == 1
     assert "is being rotated already" in again.err
     assert json.loads(stack.secret("github"))["current"] == "second"
+
+
+def test_second_of_two_rotations_at_once_changes_nothing(stack: Stack) -> None:
+    """Else the first one's value is pasted at the sender and refused here."""
+    target = find(local=False, stack="Bellhop", profile=None, region=None)
+    kept, version = vault.read(target, "github")
+    stack.run("secret", "rotate", "github", stdin="second\n")
+
+    mine = rotation.rotated(
+        kept, "third", now=datetime.now(UTC), window=rotation.WINDOW
+    )
+    with pytest.raises(CliError, match="somebody else"):
+        vault.store(target, "github", mine, "secret rotated", over=version)
+
+    assert json.loads(stack.secret("github"))["current"] == "second"
+    assert stack.run("secret", "retire", "github", "--now").code == 0
+    assert stack.run("secret", "rotate", "github", stdin="third\n").code == 0
 
 
 def test_status_tells_which_secrets_live_and_never_what_they_are(
