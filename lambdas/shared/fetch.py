@@ -78,8 +78,8 @@ class Pin:
             return False
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         return (
-            parts.scheme == "https"
-            and not parts.fragment
+            # One spelling: "HTTPS:", a bare "?" or "#" would be fetched anew.
+            url == f"https://{parts.netloc}{target}"
             # All of it: "a@b" and "b:444" are no hosts.
             and self.host.fullmatch(parts.netloc) is not None
             and self.path.fullmatch(target) is not None
