@@ -19,6 +19,9 @@ from lambdas.shared.event import Fact
 # Ids are keys; actor, thread and tenant travel on the bus. Nobody's is longer.
 LONGEST_TEXT = 256
 
+# More than any float holds is infinite to a parser of JSON, or refused by it.
+_LONGEST_NUMBER_BITS = 1023
+
 # A comma would mean that the header came twice: API Gateway joins them so.
 _CLEAN_HEADER = re.compile(r"[\x20-\x2b\x2d-\x7e]{1,1024}")
 _DIGITS = re.compile(r"[0-9]{1,16}")
@@ -143,6 +146,8 @@ def fact(value: Any) -> Fact:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER_BITS:
         return None
     return value if isinstance(value, bool | int | float) else None
 
