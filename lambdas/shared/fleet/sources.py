@@ -204,9 +204,13 @@ def _cidrs(table: Table) -> tuple[str, ...]:
 
     for text in texts:
         try:
-            ipaddress.ip_network(text)
+            network = ipaddress.ip_network(text)
         except ValueError as error:
             table.problem("allow_cidrs", f"want networks like '192.0.2.0/24': {error}")
+            continue
+        if network.version == 6 and network.network_address.ipv4_mapped:
+            # Addresses are compared as IPv4: it would let nobody in.
+            table.problem("allow_cidrs", f"want {text!r} written as IPv4")
     return texts
 
 

@@ -66,6 +66,10 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
             " 'header:NAME', got 'header:X Shop' in it",
         ),
         (
+            of_source("allow_cidrs = ['::ffff:192.0.2.0/120']"),
+            "sources.door.allow_cidrs: want '::ffff:192.0.2.0/120' written as IPv4",
+        ),
+        (
             of_source("allow_cidrs = ['192.0.2.1/24']"),
             "sources.door.allow_cidrs: want networks like '192.0.2.0/24':"
             " 192.0.2.1/24 has host bits set",
