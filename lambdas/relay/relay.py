@@ -80,7 +80,12 @@ class Relay:
         self._tell_unheard(published)
         self._tell_age(entries)
         if rows:
-            logger.info("events relayed", events=len(published), of=len(rows))
+            logger.info(
+                "events relayed",
+                events=len(published),
+                of=len(rows),
+                event_ids=[entry.event_id for entry in published],
+            )
 
     def _park(self, event_id: str, reason: str) -> None:
         self._parked.park(event_id, reason)
@@ -96,6 +101,7 @@ class Relay:
 
     def _write_unheard(self, entry: Entry) -> None:
         self._ledger.unheard(entry.event_id, entry.detail["expires_at"])
+        logger.info("event unheard", event_id=entry.event_id)
 
     def _tell_age(self, entries: Sequence[Entry]) -> None:
         if not entries:

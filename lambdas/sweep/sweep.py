@@ -240,6 +240,9 @@ class _Writer:
                 event_id=refusal.event_id,
                 reason=refusal.reason,
             )
+        logger.info(
+            "events relayed again", event_ids=[entry.event_id for entry in entries]
+        )
         self.tally.refused += len(refusals)
         self.tally.relayed += len(entries) - len(refusals)
 
@@ -247,4 +250,5 @@ class _Writer:
         self.tally.unheard += 1
         if not self._is_dry:
             self._ledger.unheard(entry.event_id, entry.detail["expires_at"])
+            logger.info("event unheard", event_id=entry.event_id)
             count("EventsUnheard")

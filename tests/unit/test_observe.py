@@ -60,7 +60,7 @@ def test_a_sample_counts_for_the_part_and_for_the_fleet(
     """Alarms are over the fleet: CloudWatch itself never sums up dimensions."""
 
     def places(**dimensions: str) -> list[list[str]]:
-        count("Things", **dimensions)
+        count("Things", 1, **dimensions)
         (told,) = _printed(capsys)["_aws"]["CloudWatchMetrics"]
         listed: list[list[str]] = told["Dimensions"]
         return listed
