@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from lambdas.planner.record import believe
 from lambdas.shared.errors import Unavailable
 from lambdas.shared.ledger import TableLedger
-from tests.fakes.calendars import Office, utc
+from tests.fakes.calendars import Office, calendar, utc
 from tests.fakes.ledger import FakeBodies
 
 START = utc("2026-11-20T12:00:00")
@@ -369,6 +370,22 @@ def test_two_planners_at_once_leave_one_schedule_per_task(office: Office) -> Non
 
     assert office.timetable.at == before
     assert office.states() == {"close:once:month-end-close": "planned"}
+
+
+def test_planners_at_once_begin_and_schedule_each_task_once(office: Office) -> None:
+    close(office, day="20261121")
+    close(office, "later")
+    office.site.body = calendar(*office.events.values())
+    planners = [office.new_planner() for _ in range(6)]
+
+    with ThreadPoolExecutor(len(planners)) as pool:
+        list(pool.map(lambda planner: planner.look(), planners))
+    office.look()
+
+    assert [id_.split(":")[2] for _, id_ in office.begun] == ["close"]
+    assert [at for at, _ in office.timetable.at.values()] == [
+        utc("2026-11-26T17:00:00")
+    ]
 
 
 class _Dying:
