@@ -22,6 +22,12 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     home = Home(tmp_path_factory.mktemp("crash") / "local")
     with up.running(home, fleet=FLEET) as running:
         running.behave("/deaf.example", honours_keys=False)
+        for agent in ("waiter", "stranger", "quitter"):
+            # So that a busy machine ends no attempt, only we do. A lease still ends
+            # five seconds before its message shows.
+            running.client("lambda").update_function_configuration(
+                FunctionName=running.functions[f"worker:{agent}"], Timeout=20
+            )
         yield running
 
 
