@@ -25,6 +25,7 @@ from lambdas.shared.fleet.model import (
     Source,
     Subscription,
     bus_source,
+    logical_name,
 )
 from lambdas.shared.fleet.problems import FleetError, Table
 from lambdas.shared.fleet.sources import FindTraits, read_sources, slow_to_start
@@ -109,8 +110,12 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
     agent_tables = root.named("agents")
     sources = read_sources(source_tables, find_traits)
     agents = read_agents(agent_tables, source_tables, longest_seconds=longest)
-    schedules = read_schedules(root.named("schedules"), agent_tables)
-    calendars = read_calendars(root.named("calendars"), agent_tables)
+    schedule_tables = root.named("schedules")
+    calendar_tables = root.named("calendars")
+    _check_spelling("schedule", schedule_tables)
+    _check_spelling("calendar", calendar_tables)
+    schedules = read_schedules(schedule_tables, agent_tables)
+    calendars = read_calendars(calendar_tables, agent_tables)
     agents = {
         name: replace(agent, on=(*agent.on, *_wakes(agent, schedules, calendars)))
         for name, agent in agents.items()
@@ -178,6 +183,17 @@ def _reserved(own: Table, warm: int | None) -> int | None:
             "reserved_receivers", f"want at least warm = {warm}, got {reserved}"
         )
     return reserved
+
+
+def _check_spelling(what: str, tables: Mapping[str, Table]) -> None:
+    """Tell of names that the stack cannot tell apart: ``s-1`` and ``s1``."""
+    spelled: dict[str, str] = {}
+    for name, table in tables.items():
+        twin = spelled.setdefault(logical_name(name), name)
+        if twin != name:
+            table.problem(
+                "", f"is spelled like {what} {twin!r} in the stack; want another name"
+            )
 
 
 def _wakes(

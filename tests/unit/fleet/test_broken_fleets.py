@@ -151,3 +151,12 @@ def test_file_is_read_as_editors_of_windows_save_it(tmp_path: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf[sources.github]\r\n")
 
     assert list(load(file).sources) == ["github"]
+
+
+def test_schedules_that_the_stack_spells_alike_are_told_apart_here() -> None:
+    text = of_schedule("agent = 'hello'\nrate = '5 minutes'\n")
+    twin = "[schedules.s-1]\nagent = 'hello'\nrate = '5 minutes'\n"
+
+    assert problems(text + twin + twin.replace("s-1", "s1")) == [
+        "schedules.s1: is spelled like schedule 's-1' in the stack; want another name"
+    ]
