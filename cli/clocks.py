@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +23,9 @@ Duration = Annotated[str, typer.Argument(help="How far: 90s, 15m, 2h, 1d12h.")]
 Frozen = Annotated[
     bool, typer.Option("--frozen", help="Stand still there; else it runs on.")
 ]
+
+# Beyond, sums of times leave what a date can be.
+_EARLIEST, _LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +54,10 @@ def set_(session: Session, instant: Instant, *, frozen: Frozen = False) -> None:
         _write(session, "")
     else:
         chosen = times.instant(instant, session.target.now())
+        if not _EARLIEST <= chosen <= _LATEST:
+            raise UsageError(
+                f"want a time from {_EARLIEST:%Y} to {_LATEST:%Y}, got {instant!r}"
+            )
         offset = (chosen - clock.now()).total_seconds()
         _write(session, rfc3339(chosen) if frozen else f"{offset:+.3f}")
     _tell(session)
@@ -63,6 +70,8 @@ def advance(session: Session, duration: Duration) -> None:
     does not fire, as in an outage.)
     """
     begun, length = session.target.now(), times.duration(duration)
+    if length > _LATEST - begun:
+        raise UsageError(f"{duration!r} leads beyond {_LATEST:%Y}")
     with session.out.progress() as bar:
         task = bar.add_task("time passes", total=length.total_seconds())
         for at in passing(

@@ -135,6 +135,23 @@ def test_clock_runs_on_from_where_it_was_set(folder: Path) -> None:
     assert (folder / "clock").read_text()[0] == "+"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["set", "9999-12-31T23:59:59Z"],
+        ["set", "0001-01-01T00:00:00Z"],
+        ["advance", "900000d"],
+    ],
+)
+def test_clock_stays_where_times_can_be_added(folder: Path, words: list[str]) -> None:
+    up(folder)
+
+    code, _, err = run("clock", *words, "--local")
+
+    assert (code, (folder / "clock").exists()) == (2, False)
+    assert "2999" in err
+
+
 def test_frozen_clock_moves_only_when_told(folder: Path) -> None:
     up(folder)
 
