@@ -158,5 +158,6 @@ def test_schedules_that_the_stack_spells_alike_are_told_apart_here() -> None:
     twin = "[schedules.s-1]\nagent = 'hello'\nrate = '5 minutes'\n"
 
     assert problems(text + twin + twin.replace("s-1", "s1")) == [
-        "schedules.s1: is spelled like schedule 's-1' in the stack; want another name"
+        "fleet.toml: schedules.s1: is spelled like schedule 's-1' in the stack;"
+        " want another name"
     ]
