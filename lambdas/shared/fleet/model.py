@@ -243,15 +243,14 @@ class CalendarRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """A feed of deadlines; the secret holds its address or its credentials.
+    """A feed of deadlines; the secret holds its address.
 
     ``holidays`` is a country, or a part of one: ``DE``, ``DE-BY``, ``US-NY``.
     """
 
     name: str
-    feed: Literal["ical", "google"]
+    feed: Literal["ical"]
     secret_name: str
-    calendar_id: str | None = None
     timezone: str = "UTC"
     days_ahead: int = 60
     holidays: str | None = None

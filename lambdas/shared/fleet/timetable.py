@@ -149,12 +149,7 @@ def _items(table: Table) -> tuple[Any, ...]:
 
 
 def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
-    feed = table.choice("feed", ("ical", "google")) or "ical"
-    calendar_id = table.text("calendar_id")
-    if feed == "google" and not table.has("calendar_id"):
-        table.problem("calendar_id", "want the Google calendar's id")
-    if feed == "ical" and calendar_id is not None:
-        table.problem("calendar_id", "only feed = 'google' takes it; want it removed")
+    feed = table.choice("feed", ("ical",)) or "ical"
     rules = tuple(_rule(rule, agents) for rule in table.each("rules"))
     if not rules:
         table.problem("rules", "want at least one rule {category, agent, title}")
@@ -163,7 +158,6 @@ def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
         feed=cast(Any, feed),
         secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
         or f"bellhop/calendar-{name}",
-        calendar_id=calendar_id,
         timezone=_timezone(table),
         days_ahead=table.whole_or("days_ahead", 60, 1, 366),
         holidays=table.matching("holidays", _COUNTRY, "a country like 'DE' or 'US-NY'"),
