@@ -7,7 +7,8 @@ status they were answered with; the exit codes of function processes are noted,
 which the engine throws away; AWS's own events can be played, which nobody
 but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
 reads it (the fact ``repository.full_name``), which the engine does for patterns
-alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``.
+alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``;
+and no row is deleted for its age.
 """
 
 from __future__ import annotations
@@ -121,6 +122,23 @@ def name_logs_in_full(iam_evaluator: Any) -> None:
     iam_evaluator._resource_matches = matches
 
 
+def keep_what_expired(dynamodb: Any) -> None:
+    """Delete no row for its age, which the engine would judge by the real time.
+
+    An event of a day on the clock file would be gone a minute after it came.
+    AWS deletes days late, and nothing may rest on it.
+    """
+    judged = dynamodb._ttl_settings
+
+    class Unjudged(type(judged)):  # type: ignore[misc]
+        def all_items(self) -> tuple[Any, ...]:
+            return ()
+
+    kept = Unjudged()
+    kept._data = judged._data
+    dynamodb._ttl_settings = kept
+
+
 def let_aws_be_played(eventbridge: Any) -> None:
     """Take an entry of a source ``aws.*`` if it is marked; else it stays refused."""
     put_events = eventbridge._put_events
@@ -184,6 +202,7 @@ def main() -> None:
         lambda_runtime,
     )
     from ministack.services import (  # type: ignore[import-not-found]
+        dynamodb,
         eventbridge,
         lambda_svc,
         scheduler,
@@ -197,6 +216,7 @@ def main() -> None:
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)
     name_logs_in_full(iam_evaluator)
+    keep_what_expired(dynamodb)
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)
     # Ours knows zones and the clock file, and puts planned times in.

@@ -105,6 +105,9 @@ class Intake:
             return greeting
         if request.method not in sender.methods:
             raise Rejected(Code.METHOD_NOT_ALLOWED, f"method {request.method[:16]!r}")
+        size, most = len(request.body), source.max_body_bytes
+        if size > most:
+            raise Rejected(Code.BODY_TOO_LARGE, f"{size} bytes, the limit is {most}")
         found = sender.read(request)
         if isinstance(found, Answer):
             logger.info("handshake answered", source=name)

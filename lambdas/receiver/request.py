@@ -137,7 +137,7 @@ def from_api_gateway(
     """Read an HTTP API's payload (version 2.0).
 
     Raises:
-        Rejected: the body is larger than the source allows, or broken base64.
+        Rejected: the body is broken base64.
     """
     context = event["requestContext"]
     headers: dict[str, str] = {}
@@ -148,7 +148,7 @@ def from_api_gateway(
         source=source,
         method=context["http"]["method"].upper(),
         headers=headers,
-        body=_body(event, source.max_body_bytes),
+        body=_body(event),
         received_at=received_at,
         path=event.get("rawPath", ""),
         # A lone surrogate is no text that anything could be made of.
@@ -159,7 +159,7 @@ def from_api_gateway(
     )
 
 
-def _body(event: Mapping[str, Any], most_bytes: int) -> bytes:
+def _body(event: Mapping[str, Any]) -> bytes:
     text = event.get("body") or ""
     body = text.encode("utf-8", "surrogatepass")
     if event.get("isBase64Encoded"):
@@ -168,10 +168,6 @@ def _body(event: Mapping[str, Any], most_bytes: int) -> bytes:
             body = base64.b64decode(body, validate=True)
         except ValueError as error:
             raise Rejected(Code.MALFORMED, "the body is broken base64") from error
-    if len(body) > most_bytes:
-        raise Rejected(
-            Code.BODY_TOO_LARGE, f"{len(body)} bytes, the limit is {most_bytes}"
-        )
     return body
 
 

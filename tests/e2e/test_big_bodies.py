@@ -222,23 +222,33 @@ def envelope(event_id: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("source", "size"), [("dock", LARGEST + 1), ("hatch", 4_500_001)]
+    ("source", "size"), [("dock", LARGEST + 1), ("slot", 4_500_001)]
 )
-def test_body_over_the_sources_limit_is_refused_by_us(
-    whole_door: LocalStack, source: str, size: int
+@pytest.mark.parametrize(
+    ("forged", "answer"),
+    [(False, (413, "body_too_large")), (True, (401, "bad_signature"))],
+    ids=["true", "forged"],
+)
+def test_body_over_the_sources_limit_is_refused_by_us_once_it_is_proved(
+    whole_door: LocalStack,
+    source: str,
+    size: int,
+    forged: bool,
+    answer: tuple[int, str],
 ) -> None:
-    delivery = uuid.uuid4().hex
+    delivery, body = uuid.uuid4().hex, noise(size, BINARY)
+    headers = {
+        **signed(whole_door, body, kind="crate", delivery=delivery),
+        "Authorization": f"Bearer {whole_door.secret('slot')}",
+    }
+    if forged:
+        headers |= {"X-Signature": "0", "Authorization": "Bearer no"}
 
     heard = send(
-        whole_door,
-        source,
-        method="POST",
-        query="",
-        headers={"X-Signature": "0", "X-Delivery": delivery},
-        content=noise(size, BINARY),
+        whole_door, source, method="POST", query="", headers=headers, content=body
     )
 
-    assert (heard.status, json.loads(heard.body)) == (413, {"error": "body_too_large"})
+    assert (heard.status, json.loads(heard.body)["error"]) == answer
     assert whole_door.rows(f"{source}:{delivery}") == {}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from local.launch import split_names
+from local.launch import keep_what_expired, split_names
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,29 @@ from local.launch import split_names
 )
 def test_dotted_name_is_a_path_to_a_pattern(value: Any, seen: Any) -> None:
     assert split_names(value) == seen
+
+
+class Scoped:
+    """As the engine keeps settings: its reaper asks for all, everybody else by name."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self) -> None:
+        self._data: dict[str, dict[str, str]] = {}
+
+    def all_items(self) -> list[tuple[str, dict[str, str]]]:
+        return list(self._data.items())
+
+    def __getitem__(self, name: str) -> dict[str, str]:
+        return self._data[name]
+
+
+def test_nothing_expires_by_the_real_time_and_tables_still_say_that_rows_do() -> None:
+    settings = Scoped()
+    settings._data["ledger"] = {"TimeToLiveStatus": "ENABLED"}
+    engine = SimpleNamespace(_ttl_settings=settings)
+
+    keep_what_expired(engine)
+
+    assert not list(engine._ttl_settings.all_items())
+    assert engine._ttl_settings["ledger"] == {"TimeToLiveStatus": "ENABLED"}

@@ -123,7 +123,7 @@ def test_broken_base64_is_malformed(raw: str) -> None:
 
 
 def test_forger_learns_nothing_of_method_and_body() -> None:
-    door = Door("github")
+    door = Door("github", max_body_bytes=1)
     odd = dataclasses.replace(FORGED, method="DELETE", body=b"not JSON")
 
     heard = door.knock(odd)
