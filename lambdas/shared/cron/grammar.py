@@ -47,6 +47,10 @@ class CronError(ValueError):
     """The expression is not EventBridge's; the message says what was wanted."""
 
 
+# EventBridge's limit is 256, "cron()" included.
+_LONGEST = 250
+
+
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
@@ -127,6 +131,8 @@ def parse(text: str) -> Cron:
     Raises:
         CronError: what was wanted, and what was given.
     """
+    if len(text) > _LONGEST:
+        raise CronError(f"want at most {_LONGEST} characters, got {len(text)}")
     fields = text.split()
     if len(fields) != 6:
         raise CronError(f"want six fields like '0 6 ? * MON-FRI *', got {text!r}")

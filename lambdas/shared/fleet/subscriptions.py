@@ -53,7 +53,7 @@ def read_subscriptions(
 def _check_pattern(entry: Table, pattern: Mapping[str, Any]) -> None:
     for problem in patterns.problems(pattern):
         entry.problem("pattern" if entry.has("pattern") else "", problem)
-    length = len(json.dumps(pattern, separators=(",", ":")))
+    length = len(json.dumps(pattern, separators=(",", ":"), default=str))
     if length > _LONGEST_PATTERN:
         entry.problem(
             "", f"the pattern is {length} characters long; want {_LONGEST_PATTERN}"

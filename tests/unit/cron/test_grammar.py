@@ -25,6 +25,7 @@ from lambdas.shared.cron import CronError, parse
         ("*-5 6 * * ? *", "minutes: want * or a range, got '*-5'"),
         (", 6 * * ? *", "minutes: want numbers with , - * /, got ''"),
         ("² 6 * * ? *", "minutes: want 0 to 59, got '²'"),
+        ("9" * 5000 + " 6 * * ? *", "want at most 250 characters, got 5010"),
         ("0 ? * * ? *", "hours: want numbers with , - * /, got '?'"),
     ],
 )

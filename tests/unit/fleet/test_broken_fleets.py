@@ -161,3 +161,13 @@ def test_schedules_that_the_stack_spells_alike_are_told_apart_here() -> None:
         "fleet.toml: schedules.s1: is spelled like schedule 's-1' in the stack;"
         " want another name"
     ]
+
+
+def test_date_in_a_pattern_is_a_problem_and_no_trace() -> None:
+    words = "source = ['bellhop.github'], detail-type = ['a.b']"
+    found = problems(
+        of_on(f"{{pattern = {{{words}, detail = {{facts = {{a = [1979-05-27]}}}}}}}}")
+    )
+
+    assert len(found) == 1
+    assert "detail.facts.a: want plain values or rules" in found[0]
