@@ -222,7 +222,10 @@ def _sender_of(session: Session, name: str) -> str:
 
 def _refuse_strangers(session: Session, url: str, source: Source | None) -> None:
     """Let samples go to this machine or to the user's own doors only."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"--url: {error}, got {url!r}") from error
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"--url: want http:// or https://, got {url!r}")
     own = (

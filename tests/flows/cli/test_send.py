@@ -60,6 +60,7 @@ def test_unexpected_refusal_ends_with_1(stack: Stack) -> None:
         (["github", "--secret", "previous"], "no previous secret"),
         (["github", "--url", "https://example.com/x"], "neither this machine"),
         (["github", "--url", "ftp://127.0.0.1"], "want http:// or https://"),
+        (["github", "--url", "http://[::1"], "--url: Invalid IPv6 URL"),
     ],
 )
 def test_mistake_is_told_in_one_sentence(
