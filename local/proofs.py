@@ -57,7 +57,7 @@ STAGES = [
     _pytest("ports", "tests/ports", "-n", "2"),
     _pytest("infra", "tests/infra"),
     _pytest("model", "tests/model"),
-    _pytest("flows", "tests/flows"),
+    _pytest("flows", "tests/flows", "-n", "2"),
     _pytest("sdks", "tests/sdk"),
     _pytest("end to end", "tests/e2e", "-m", "not crash_matrix"),
     _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix"),
