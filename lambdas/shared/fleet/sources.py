@@ -16,6 +16,8 @@ A_SECRET_NAME = "a secret's name (letters, digits and /_+=.@-)"  # noqa: S105  w
 _PATH_PART = r"[^\s.\[\]]+(\[\d+\])*"
 _JSON_PATH = re.compile(rf"{_PATH_PART}(\.{_PATH_PART})*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Facts travel on the bus, are logged and shown: no token may be among them.
+_CONFIDENTIAL = re.compile(r"(?i)(authorization|cookie|token|secret|password)$")
 _URL = re.compile(r"https://[^\s/?#]+(/[^\s?#]*)?")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -131,7 +133,8 @@ def _source(name: str, table: Table, find_traits: FindTraits | None) -> Source:
         max_body_bytes=table.whole_or("max_body_bytes", 4_500_000, 1, _LARGEST_BODY),
         facts=table.texts(
             "facts",
-            want="JSON paths like 'repository.full_name', or 'header:NAME'",
+            want="JSON paths like 'repository.full_name', or 'header:NAME'"
+            " (no secret's)",
             accept=_is_fact,
         ),
         ignore_actors=table.texts("ignore_actors"),
@@ -191,7 +194,7 @@ def _check_identity(table: Table, source: Source, *, has_delivery_id: bool) -> N
 def _is_fact(place: str) -> bool:
     kind, _, name = place.partition(":")
     if kind == "header":
-        return bool(_HEADER.fullmatch(name))
+        return bool(_HEADER.fullmatch(name)) and not _CONFIDENTIAL.search(name)
     return bool(_JSON_PATH.fullmatch(place))
 
 

@@ -18,7 +18,8 @@ from lambdas.shared.fleet.model import (
 from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 
-_RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days)")
+# Six digits of days are 2,700 years: more would lead beyond what a date can be.
+_RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d{1,5}) (minutes|hours|days)")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")

@@ -42,7 +42,7 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
         (
             of_source("facts = ['$..x y']"),
             "sources.door.facts: want JSON paths like 'repository.full_name', or"
-            " 'header:NAME', got '$..x y' in it",
+            " 'header:NAME' (no secret's), got '$..x y' in it",
         ),
         (
             "[sources.topic]\nsender = 'aws-sns'\ntopics = ['a']",
@@ -63,7 +63,17 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
         (
             of_source("facts = ['header:X Shop']"),
             "sources.door.facts: want JSON paths like 'repository.full_name', or"
-            " 'header:NAME', got 'header:X Shop' in it",
+            " 'header:NAME' (no secret's), got 'header:X Shop' in it",
+        ),
+        (
+            of_source("facts = ['header:Authorization']"),
+            "sources.door.facts: want JSON paths like 'repository.full_name', or"
+            " 'header:NAME' (no secret's), got 'header:Authorization' in it",
+        ),
+        (
+            of_source("facts = ['header:X-Gitlab-Token']"),
+            "sources.door.facts: want JSON paths like 'repository.full_name', or"
+            " 'header:NAME' (no secret's), got 'header:X-Gitlab-Token' in it",
         ),
         (
             of_source("allow_cidrs = ['::ffff:192.0.2.0/120']"),

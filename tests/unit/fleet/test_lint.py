@@ -116,6 +116,10 @@ def test_what_scheduler_cannot_do_is_refused(keys: str, problem: str) -> None:
             "cron: want ? in exactly one of the fields day-of-month and day-of-week"
             " (EventBridge takes no expression with both), got '*' and 'MON'",
         ),
+        (
+            "rate = '1000000 days'",
+            "rate: want a rate like '15 minutes', got '1000000 days'",
+        ),
         ("rate = '0 minutes'", "rate: want a rate like '15 minutes', got '0 minutes'"),
         ("rate = '1 day'\ncatch_up = true", "catch_up: want last | all, got true"),
         ("rate = '1 day'\nitems = []", "items: want a list that is not empty, got []"),
