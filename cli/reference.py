@@ -21,7 +21,8 @@ _HEAD = """\
 deployed one (`--stack NAME`, with `--profile` and `--region` as you need them).
 With neither it takes the local stack if that is up, and never an account that it
 was not told of. `BELLHOP_STACK` may name the stack once for all. The fleet it goes
-by is `fleet.toml` of this checkout, or the file that `BELLHOP_FLEET` names.
+by is the one that the local stack was started with; for a deployed stack, `fleet.toml`
+of this checkout or the file that `BELLHOP_FLEET` names.
 
 | ends with | when |
 |---|---|

@@ -169,7 +169,7 @@ def _local(file: Path) -> Target:
     try:
         stack = json.loads(file.read_text(encoding="utf-8"))
         is_running = _is_running(stack["pid"])
-        target = _described(stack)
+        target = _described(stack, fleet_file=file.with_name("fleet.toml"))
     except FileNotFoundError:
         raise OutOfReachError(
             "the local stack is not up; start it with `make up`"
@@ -186,7 +186,7 @@ def _local(file: Path) -> Target:
     return target
 
 
-def _described(stack: Mapping[str, Any]) -> Target:
+def _described(stack: Mapping[str, Any], *, fleet_file: Path) -> Target:
     return Target(
         name="local",
         api_url=stack["api_url"],
@@ -202,7 +202,8 @@ def _described(stack: Mapping[str, Any]) -> Target:
         endpoint=stack["endpoint"],
         secrets=stack["secrets"],
         clock_file=Path(stack["clock_file"]),
-        fleet_file=Path(stack["fleet"]) if stack.get("fleet") else None,
+        # A copy of what was deployed; without one (another's stack.json), ours.
+        fleet_file=fleet_file if fleet_file.exists() else None,
         world_url=stack["world_url"],
     )
 

@@ -33,6 +33,11 @@ class Home:
         return self.folder / "keeper.json"
 
     @property
+    def fleet(self) -> Path:
+        """The fleet file as it was deployed, wherever it came from."""
+        return self.folder / "fleet.toml"
+
+    @property
     def clock(self) -> Path:
         """The clock file; empty means the real time."""
         return self.folder / "clock"

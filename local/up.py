@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -175,6 +176,7 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
             SecretId=loaded.digest.secret_name, SecretString=_SLACK
         )
     _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
+    shutil.copyfile(fleet, home.fleet)
     told = _told(home, kept, deployed, loaded, secret_ids)
     write_json(home.stack_file, told)
     return from_json(told)

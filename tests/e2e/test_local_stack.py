@@ -63,6 +63,7 @@ def test_up_outlives_its_command_and_down_leaves_only_logs(tmp_path: Path) -> No
 
     first = run(home, "up")
     told = json.loads(home.stack_file.read_text())
+    deployed = home.fleet.read_bytes()
     stack = connect(home)
     post.send(stack, "github", post.signed(stack, "github", "ping"))
     second = run(home, "up")
@@ -72,6 +73,7 @@ def test_up_outlives_its_command_and_down_leaves_only_logs(tmp_path: Path) -> No
     assert first.returncode == 0, first.stderr
     assert told["schema"] == 1
     assert set(told["queues"]) == {"issue-triage", "counter", "bookkeeper"}
+    assert deployed == FLEET.read_bytes()
     assert second.returncode == 1
     assert "already running" in second.stderr
     assert second.stderr.count("\n") == 1

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from cli.output import UsageError
+from cli.target import find
 from cli.times import duration, instant
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
@@ -66,6 +67,15 @@ def test_local_stack_that_is_not_up_ends_with_3(folder: Path) -> None:
 
     assert code == 3
     assert err == "bellhop: the local stack is not up; start it with `make up`\n"
+
+
+def test_fleet_of_a_local_stack_is_the_one_that_was_deployed(folder: Path) -> None:
+    up(folder)
+    (folder / "fleet.toml").write_text("[sources.dock]\nsender = 'stripe'\n")
+
+    target = find(local=True, stack=None, profile=None, region=None)
+
+    assert list(target.fleet.sources) == ["dock"]
 
 
 def test_local_stack_that_died_ends_with_3(folder: Path) -> None:
