@@ -214,6 +214,8 @@ def _for_this_machine(asset: Path, fleet: Path) -> Path:
     sets = ["agents"] if "agents" in there else []
     if "tzdata" in there:
         sets.append("zones")
+    if "icalendar" in there:
+        sets.append("calendars")
     senders = {path.name for path in packaging.installed("senders").iterdir()}
     if senders <= there:
         sets.append("senders")

@@ -23,5 +23,6 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, str]:
     """Begin the task that the schedule names; without one, plan every calendar."""
     planner = _planner(context.invoked_function_arn)
     if "task" in event:
-        return {"task": planner.fire(event["calendar"], event["task"])}
+        told = event["calendar"], event["task"], event.get("planned", "")
+        return {"task": planner.fire(*told)}
     return planner.look()

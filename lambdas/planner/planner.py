@@ -30,6 +30,9 @@ from lambdas.shared.table import Table
 _LOOK_BACK = timedelta(days=1)
 _LONGEST_LOOK_BACK = timedelta(days=14)
 
+# Scheduler puts the time in its place.
+_PLANNED = "<aws.scheduler.scheduled-time>"
+
 
 class Timetable(Protocol):
     """One-off schedules. Every call raises Unavailable or Misconfigured."""
@@ -91,13 +94,17 @@ class Planner:
             raise failures[0]
         return found
 
-    def fire(self, calendar_name: str, task_id: str) -> str:
-        """Begin a task whose schedule fired, if the plan still says so."""
+    def fire(self, calendar_name: str, task_id: str, planned: str = "") -> str:
+        """Begin a task whose schedule fired, if the plan still says so.
+
+        ``planned`` is the time that the schedule was made for, as Scheduler tells
+        it: its clock and ours are not the same to the second.
+        """
         row = self.table.get(pk_of(calendar_name), f"{TASK}{task_id}")
         task = None if row is None else Task.from_row(row)
         if task is None or task.state is not State.PLANNED:
             return "nothing to do: " + (str(task.state) if task else "not planned")
-        if task.begin_at > self.clock():
+        if task.begin_at > self.clock() and text_of(task.begin_at) != planned:
             # It was moved a moment ago: the schedule of its new time will come.
             return "nothing to do: it was moved"
         return self._begin(task)
@@ -239,8 +246,8 @@ class Planner:
         if not self.table.put(marked.to_row(), when=task.unchanged):
             return
         if wanted:
-            told = json.dumps({"calendar": task.calendar, "task": task.id})
-            self.timetable.put(wanted, task.begin_at, told)
+            told = {"calendar": task.calendar, "task": task.id, "planned": _PLANNED}
+            self.timetable.put(wanted, task.begin_at, json.dumps(told))
         for name in names - {wanted}:
             self.timetable.drop(name)
         marked = replace(marked, version=task.version + 1)

@@ -145,6 +145,19 @@ def test_schedule_that_fires_for_a_moved_task_begins_nothing(office: Office) -> 
     assert office.begun == []
 
 
+def test_schedule_that_fires_a_moment_early_by_our_clock_begins_its_task(
+    office: Office,
+) -> None:
+    close(office)
+    office.look()
+    ((_, told),) = office.timetable.at.values()
+    office.clock.instant = utc("2026-11-26T16:59:59")
+
+    said = office.planner.fire(**_named(told), planned="2026-11-26T17:00:00Z")
+
+    assert said == "begun"
+
+
 def test_cancelled_entry_never_begins(office: Office) -> None:
     close(office)
     office.look()
@@ -386,6 +399,37 @@ def test_planners_at_once_begin_and_schedule_each_task_once(office: Office) -> N
     assert [at for at, _ in office.timetable.at.values()] == [
         utc("2026-11-26T17:00:00")
     ]
+
+
+def test_each_of_the_planner_s_metrics_is_emitted_per_calendar(
+    office: Office, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reference lists these five."""
+    close(office, day="20261121")
+    office.look()
+    office.events.clear()
+    office.look()
+    office.put("late", "Month-end", ":20261120T123000Z")
+    office.clock.advance(3600)
+    office.look()
+    office.site.error = Unavailable("down")
+    office.look()
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    emitted = {
+        metric["Name"]: line["Calendar"]
+        for line in lines
+        for told in line.get("_aws", {}).get("CloudWatchMetrics", ())
+        for metric in told["Metrics"]
+    }
+
+    assert emitted == dict.fromkeys(METRICS, "finance")
+
+
+METRICS = [
+    *("CalendarRead", "CalendarRefused", "CalendarHeld"),
+    *("TasksBegun", "TasksMissed"),
+]
 
 
 class _Dying:
