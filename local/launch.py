@@ -14,11 +14,12 @@ and no row is deleted for its age.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -192,12 +193,36 @@ def split_dotted_names(eventbridge: Any) -> None:
     eventbridge._matches_alternative = lambda view, way: matches(Split(view), way)
 
 
+def name_schedule_groups(iam_actions: Any) -> None:
+    """Let a schedule's ARN hold its group, as in AWS: the engine says ``default``."""
+    arn_of = iam_actions.extract_resource_arn
+
+    def arn(
+        service: str,
+        method: str,
+        path: str,
+        headers: Any,
+        body: bytes,
+        query: Mapping[str, Any],
+        *rest: Any,
+    ) -> str:
+        found: str = arn_of(service, method, path, headers, body, query, *rest)
+        if service != "scheduler":
+            return found
+        told = json.loads(body).get("GroupName") if body else query.get("groupName")
+        group = told[0] if isinstance(told, list) else told
+        return found.replace(":schedule/default/", f":schedule/{group or 'default'}/")
+
+    iam_actions.extract_resource_arn = arn
+
+
 def main() -> None:
     """Serve until the signal; die with the keeper, however that ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     import ministack.app  # type: ignore[import-not-found]
     from ministack.core import (  # type: ignore[import-not-found]
+        iam_actions,
         iam_evaluator,
         lambda_runtime,
     )
@@ -216,6 +241,7 @@ def main() -> None:
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)
     name_logs_in_full(iam_evaluator)
+    name_schedule_groups(iam_actions)
     keep_what_expired(dynamodb)
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)

@@ -1,0 +1,114 @@
+"""From an entry in a feed to the agent at work, on the local stack, by its clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from local import up
+from local.home import Home
+from local.stack import LocalStack, wait_for
+
+FLEET = Path(__file__).with_name("planned") / "fleet.toml"
+FEED = "https://feeds.example/finance.ics"
+# 48 hours before the deadline is half an hour from the beginning.
+BEGINNING = "2026-11-26T16:30:00Z"
+TASK = "calendar:finance:{}:once:month-end-close"
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    home = Home(tmp_path_factory.mktemp("planned") / "local")
+    with up.running(home, fleet=FLEET) as running:
+        yield running
+
+
+@pytest.fixture
+def bellhop(planned: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what runs the command line against the stack, and reads its JSON."""
+    monkeypatch.setenv("BELLHOP_LOCAL_FOLDER", str(planned.clock_file.parent))
+    monkeypatch.setenv("BELLHOP_FLEET", str(FLEET))
+    monkeypatch.setenv("BELLHOP_WORLD_URL", planned.world_url)
+
+    def run(*words: str) -> Any:
+        result = CliRunner().invoke(app, [*words, "--local", "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return run
+
+
+def entry(uid: str, deadline: str) -> str:
+    lines = [f"UID:{uid}", "SUMMARY:Month-end close", f"DTSTART:{deadline}"]
+    return "\r\n".join(["BEGIN:VEVENT", *lines, "END:VEVENT"])
+
+
+def serve(stack: LocalStack, *entries: str) -> None:
+    head = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//tests//EN"]
+    stack.serve(FEED, "\r\n".join([*head, *entries, "END:VCALENDAR", ""]))
+
+
+def rung(stack: LocalStack) -> list[tuple[str, int]]:
+    """Return the tasks that the bell rang for, each as often."""
+    return sorted(
+        (effect["body"]["event"], effect["count"])
+        for effect in stack.effects("bell.example")
+    )
+
+
+def test_work_begins_before_its_deadline_and_a_moved_one_later(
+    planned: LocalStack, bellhop: Any
+) -> None:
+    planned.client("secretsmanager").put_secret_value(
+        SecretId="bellhop/calendar-finance", SecretString=FEED
+    )
+    bellhop("clock", "set", BEGINNING, "--frozen")
+    near = entry("near", "20261128T170000Z")
+    serve(planned, near, entry("moved", "20261128T170500Z"))
+    look(planned)
+    assert len(scheduled(planned)) == 2
+    assert {row["state"] for row in bellhop("plan")} == {"planned"}
+    serve(planned, near, entry("moved", "20261210T170000Z"))
+    look(planned)
+    # The scheduler beside the engine has seen the new ones.
+    assert wait_for(lambda: next_fire(planned) == "2026-11-26T17:00:00.000Z")
+
+    bellhop("clock", "advance", "40m")
+
+    near_task = TASK.format("near")
+    assert wait_for(lambda: rung(planned) == [(near_task, 1)], seconds=60)
+    assert scheduled(planned) == ["at(2026-12-08T17:00:00)"]
+    states = {row["id"]: row["state"] for row in bellhop("plan")}
+    assert states == {near_task: "begun", TASK.format("moved"): "planned"}
+
+
+def look(stack: LocalStack) -> None:
+    """Call the planner, as its own schedule does every 15 minutes."""
+    answer = stack.client("lambda").invoke(
+        FunctionName=stack.functions["planner"], Payload=b"{}"
+    )
+    assert "changes" in json.load(answer["Payload"])["finance"]
+
+
+def next_fire(stack: LocalStack) -> str | None:
+    """Return when the scheduler beside the engine will fire next."""
+    told = json.loads((stack.clock_file.parent / "schedules.json").read_text())
+    found: str | None = told["next"]
+    return found
+
+
+def scheduled(stack: LocalStack) -> list[str]:
+    """Return when the one-off schedules of tasks fire."""
+    client = stack.client("scheduler")
+    found = [
+        client.get_schedule(Name=each["Name"], GroupName=each["GroupName"])
+        for each in client.list_schedules()["Schedules"]
+        if each["Name"].startswith("finance.")
+    ]
+    return sorted(each["ScheduleExpression"] for each in found)
