@@ -8,12 +8,14 @@ which the engine throws away; AWS's own events can be played, which nobody
 but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
 reads it (the fact ``repository.full_name``), which the engine does for patterns
 alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``;
-and no row is deleted for its age.
+no row is deleted for its age; and queues stamp messages by the clock file where it
+runs ahead.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import os
 import signal
@@ -25,6 +27,7 @@ from typing import Any
 
 # Taken off again at once: the engine must not find our modules by their names.
 sys.path.insert(0, str(Path(__file__).parent))
+from stamps import stamp_by_the_clock  # type: ignore[import-not-found]
 from trouble import troubled  # type: ignore[import-not-found]
 from wire import (  # type: ignore[import-not-found]
     CALL_HEADER,
@@ -193,6 +196,25 @@ def split_dotted_names(eventbridge: Any) -> None:
     eventbridge._matches_alternative = lambda view, way: matches(Split(view), way)
 
 
+def functions_time() -> Callable[[], float]:
+    """Return what tells the functions' time, in epoch seconds, by their own module."""
+    file = Path(__file__).parents[1] / "lambdas/shared/clock.py"
+    spec = importlib.util.spec_from_file_location("bellhop_clock", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(str(file))
+    clock = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(clock)
+
+    def now() -> float:
+        try:
+            told: float = clock.now().timestamp()
+        except clock.UnreadableClockError:
+            return time.time()  # the functions say so, each at its first look
+        return told
+
+    return now
+
+
 def name_schedule_groups(iam_actions: Any) -> None:
     """Let a schedule's ARN hold its group, as in AWS: the engine says ``default``."""
     arn_of = iam_actions.extract_resource_arn
@@ -231,6 +253,7 @@ def main() -> None:
         eventbridge,
         lambda_svc,
         scheduler,
+        sqs,
     )
 
     wire = Path(os.environ["BELLHOP_WIRE_FILE"])
@@ -243,6 +266,7 @@ def main() -> None:
     name_logs_in_full(iam_evaluator)
     name_schedule_groups(iam_actions)
     keep_what_expired(dynamodb)
+    stamp_by_the_clock(sqs, functions_time())
     let_aws_be_played(eventbridge)
     split_dotted_names(eventbridge)
     # Ours knows zones and the clock file, and puts planned times in.
