@@ -70,5 +70,5 @@ def hunt_one(hunt: Hunt) -> Result:
 def _quiet() -> None:
     """Spare the lines and metrics of a hundred thousand deliveries."""
     logger.setLevel("CRITICAL")
-    for name in ("_count", "_measure"):
-        setattr(telling, name, lambda *_: None)
+    for name in ("count", "measure"):
+        setattr(telling, name, lambda *_, **__: None)

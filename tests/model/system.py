@@ -326,7 +326,12 @@ class System:
         work = process.work
         # Lambda begins soon after the receive or not at all: the visibility of six
         # time-outs leaves five for that.
-        if process.standing == "start" and self.clock.ms > work.latest_start_ms:
+        is_new = process.standing == "start"
+        if is_new and self.clock.ms > work.latest_start_ms:
+            return Call.CRASH
+        # A second delivery of a message that was deleted can carry nothing. One that
+        # begins after the deletion is excepted in docs/reference/guarantees.md.
+        if is_new and work.letter.place is Place.GONE:
             return Call.CRASH
         # Looking and sending are two calls: nothing can bind them where the other
         # side knows no keys. docs/reference/guarantees.md says so.
