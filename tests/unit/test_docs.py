@@ -37,3 +37,17 @@ def test_every_decision_is_in_the_list() -> None:
     pages = [path.name for path in folder.glob("0*.md")]
     assert len(pages) >= 6
     assert [name for name in pages if f"({name})" not in listed] == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    ahead = [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        targets = _LINK.findall(page.read_text(encoding="utf-8"))
+        ahead += [(page.parent / each).resolve() for each in targets if ":" not in each]
+
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page not in reached] == []
