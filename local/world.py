@@ -17,7 +17,7 @@ import itertools
 import json
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -106,10 +106,11 @@ class World:
     def serve(self, path: str, text: str) -> None:
         """Publish a text at a path (of a query, whatever it is) from now on."""
         with self._lock:
-            self._served[path] = text.encode()
+            self._served[_path(path)] = text.encode()
 
     def behave(self, behaviour: Behaviour) -> None:
         """Let a path behave so from now on, in place of what it did before."""
+        behaviour = replace(behaviour, path=_path(behaviour.path))
         with self._lock:
             self._behaviours[behaviour.path] = behaviour
             self._used.pop(behaviour.path, None)
@@ -237,6 +238,11 @@ def _refusal(status: int, behaviour: Behaviour) -> Answer:
     if behaviour.retry_after is not None:
         headers["Retry-After"] = str(behaviour.retry_after)
     return Answer(status=status, body={"ok": False, "error": status}, headers=headers)
+
+
+def _path(named: str) -> str:
+    """Return what ``api.stripe.com/v1`` or its address is called here."""
+    return "/" + named.removeprefix("https://").lstrip("/")
 
 
 def _split(target: str) -> tuple[str, dict[str, str]]:

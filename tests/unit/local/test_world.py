@@ -95,6 +95,15 @@ def test_refused_request_has_no_effect(world: World) -> None:
     assert counts(world) == [1]
 
 
+@pytest.mark.parametrize(
+    "named", ["/pay.example", "pay.example", "https://pay.example"]
+)
+def test_service_is_named_by_its_path_or_its_address(world: World, named: str) -> None:
+    world.behave(Behaviour(path=named, status=500))
+
+    assert post(world, "/pay.example/charges", {}).status == 500
+
+
 def test_nearest_behaviour_wins(world: World) -> None:
     world.behave(Behaviour(path="/pay.example", status=500))
     world.behave(Behaviour(path="/pay.example/charges", status=201))
