@@ -184,3 +184,11 @@ def calendar(*entries: str, tail: str = "END:VCALENDAR\r\n") -> bytes:
 def utc(text: str) -> datetime:
     """Return an instant in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+START = utc("2026-11-20T12:00:00")
+
+
+def close(office: Office, uid: str = "close", day: str = "20261128") -> None:
+    """Put a month-end close into the calendar, due at 17:00 UTC."""
+    office.put(uid, "Month-end close", f":{day}T170000Z")
