@@ -14,18 +14,25 @@ Not protected: neither a time nor the delivery id is signed, so a captured body
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lambdas.receiver.places import Message
 from lambdas.receiver.senders import Header, Hmac, Sender, walk
 
-_EVENT = Header("x-github-event")
+
+def kind_by(event_header: str) -> Callable[[Message], str | None]:
+    """Return what reads the kind: the event in a header, and the body's action."""
+    event_of = Header(event_header)
+
+    def kind(message: Message) -> str | None:
+        event, action = event_of(message), walk(message.data, "action")
+        return f"{event}.{action}" if event and isinstance(action, str) else event
+
+    return kind
 
 
-def _kind(message: Message) -> str | None:
-    event, action = _EVENT(message), walk(message.data, "action")
-    return f"{event}.{action}" if event and isinstance(action, str) else event
-
-
-def _thread(message: Message) -> str | None:
+def thread(message: Message) -> str | None:
+    """Return the issue, pull request or discussion that the event is about."""
     repository = walk(message.data, "repository.full_name")
     for path in ("number", "issue.number", "pull_request.number", "discussion.number"):
         number = walk(message.data, path)
@@ -37,10 +44,10 @@ def _thread(message: Message) -> str | None:
 SENDER = Sender(
     proof=Hmac(signature=Header("x-hub-signature-256"), prefix="sha256="),
     delivery_id=Header("x-github-delivery"),
-    kind=_kind,
+    kind=kind_by("x-github-event"),
     tenant="organization.login",
     actor="sender.login",
-    thread=_thread,
+    thread=thread,
     facts={
         "action": "action",
         "repository": "repository.full_name",

@@ -12,32 +12,16 @@ Not protected: neither a time, the delivery id nor the kind (X-Gogs-Event) is
 
 from __future__ import annotations
 
-from lambdas.receiver.places import Message
-from lambdas.receiver.senders import Header, Hmac, Sender, walk
-
-_EVENT = Header("x-gogs-event")
-
-
-def _kind(message: Message) -> str | None:
-    event, action = _EVENT(message), walk(message.data, "action")
-    return f"{event}.{action}" if event and isinstance(action, str) else event
-
-
-def _thread(message: Message) -> str | None:
-    for path in ("number", "issue.number", "pull_request.number"):
-        number = walk(message.data, path)
-        if number is not None:
-            return f"{walk(message.data, 'repository.full_name')}#{number}"
-    return None
-
+from lambdas.receiver.senders import Header, Hmac, Sender
+from lambdas.receiver.senders.github import kind_by, thread
 
 SENDER = Sender(
     proof=Hmac(signature=Header("x-gogs-signature")),
     delivery_id=Header("x-gogs-delivery"),
-    kind=_kind,
+    kind=kind_by("x-gogs-event"),
     tenant="repository.owner.login",
     actor="sender.login",
-    thread=_thread,
+    thread=thread,
     facts={"action": "action", "repository": "repository.full_name", "ref": "ref"},
     headers=("x-gogs-event",),
     gives_up_after_seconds=5,
