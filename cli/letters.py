@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Iterator
-
 from cli.output import CliError, UsageError
+from cli.quiet import quiet
 from cli.replaying.places import Places
 from cli.target import Target
 from lambdas.dlq_digest.digest import Reader
 from lambdas.dlq_digest.reconcile import Reconciler
 from lambdas.dlq_digest.report import Group, Links, Report
 from lambdas.shared.adapters.lambda_logs import LambdaLogs
-from lambdas.shared.observe import logger
 
 
 def report(target: Target) -> Report:
@@ -26,7 +22,7 @@ def report(target: Target) -> Report:
         boxes=Places(target).boxes(),
         clock=target.now,
     )
-    with _quiet():
+    with quiet():
         return reader.report()
 
 
@@ -56,15 +52,3 @@ def find(found: Report, word: str, agent: str | None) -> Group:
         both = ", ".join(f"{g.fingerprint} --agent {g.agent}" for g in groups)
         raise UsageError(f"which of them: {both}")
     return groups[0]
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep a function's logs and metrics out of what the verb says."""
-    level = logger.log_level
-    logger.setLevel("CRITICAL")
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        logger.setLevel(level)
