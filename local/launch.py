@@ -1,10 +1,10 @@
 """Starts the engine, in the engine's own environment, with a record of its traffic.
 
 Runs as a file, not as a module of this package: the engine's environment holds
-neither our dependencies nor our folder (``python -P`` keeps that so). Four things
-are added from outside: calls that carry our hook's headers are noted with the
-status they were answered with; the exit codes of function processes are noted,
-which the engine throws away; AWS's own events can be played, which nobody
+neither our dependencies nor our folder (``python -P`` keeps that so). Added
+from outside: calls that carry our hook's headers are noted with the status they
+were answered with; what functions write is kept, and the exit codes of their
+processes, which the engine throws away; AWS's own events can be played, which nobody
 but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
 reads it (the fact ``repository.full_name``), which the engine does for patterns
 alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``;
@@ -112,6 +112,20 @@ def name_failed_calls(lambda_svc: Any) -> None:
         return result
 
     lambda_svc._execute_function_warm = named
+
+
+def keep_output(lambda_svc: Any, file: Path) -> None:
+    """Keep what every function wrote; the engine tells its own log of some alone."""
+    execute = lambda_svc._execute_function_warm
+
+    def kept(func: Message, event: Any, request_id: str) -> Any:
+        result = execute(func, event, request_id)
+        if isinstance(result, dict) and result.get("log"):
+            with file.open("a", encoding="utf-8") as log:
+                log.write(result["log"].rstrip("\n") + "\n")
+        return result
+
+    lambda_svc._execute_function_warm = kept
 
 
 def name_logs_in_full(iam_evaluator: Any) -> None:
@@ -263,6 +277,7 @@ def main() -> None:
     note_exits(lambda_runtime, wire)
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)
+    keep_output(lambda_svc, wire.with_name("functions.log"))
     name_logs_in_full(iam_evaluator)
     name_schedule_groups(iam_actions)
     keep_what_expired(dynamodb)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from local.launch import keep_what_expired, split_names
+from local.launch import keep_output, keep_what_expired, split_names
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,17 @@ def test_nothing_expires_by_the_real_time_and_tables_still_say_that_rows_do() ->
 
     assert not list(engine._ttl_settings.all_items())
     assert engine._ttl_settings["ledger"] == {"TimeToLiveStatus": "ENABLED"}
+
+
+def test_what_a_function_writes_is_kept(tmp_path: Path) -> None:
+    logs = iter(["first\nsecond\n", "", "third"])
+    engine = SimpleNamespace(
+        _execute_function_warm=lambda *_: {"body": 1, "log": next(logs)}
+    )
+
+    keep_output(engine, tmp_path / "functions.log")
+    answers = [engine._execute_function_warm({}, {}, "id") for _ in range(3)]
+
+    kept = (tmp_path / "functions.log").read_text(encoding="utf-8")
+    assert kept == "first\nsecond\nthird\n"
+    assert [answer["body"] for answer in answers] == [1, 1, 1]
