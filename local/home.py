@@ -64,7 +64,7 @@ class Home:
 
     @property
     def engine_log(self) -> Path:
-        """What the engine said; the functions' own output is in it."""
+        """What the engine said of itself; functions have a ``functions.log``."""
         return self.logs / "engine.log"
 
     @property

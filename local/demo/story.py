@@ -34,5 +34,5 @@ def tell(home: Home) -> int:
     for sentence in telling.failures:
         print(f"did not hold: {sentence}")
     if telling.failures:
-        print(f"logs of the engine and of every function: {home.engine_log}")
+        print(f"logs of the engine and of every function: {home.logs}")
     return 1 if telling.failures else 0
