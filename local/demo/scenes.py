@@ -108,14 +108,14 @@ def killed_worker(stack: LocalStack, telling: Telling) -> None:
     answer = post.send(stack, "slack", post.signed(stack, "slack", "app_mention"))
     event_id = str(answer.event_id)
     happened = wait_for(
-        lambda: stack.effects("counter.example")[before:], seconds=15, every=0.02
+        lambda: stack.effects("counter.example")[before:], seconds=40, every=0.02
     )
     if not telling.check("the effect happened outside", happened):
         return
     pid = happened[0]["pid"]
     os.kill(pid, signal.SIGKILL)
     telling.say(f"  killed: SIGKILL to the worker's process, pid {pid}")
-    wait_for(lambda: pid in stack.wire.exits(since), seconds=5)
+    wait_for(lambda: pid in stack.wire.exits(since), seconds=15)
     code = stack.wire.exits(since).get(pid)
     telling.check(f"process {pid} ended with exit {code}", code == -signal.SIGKILL)
     telling.check(
@@ -126,7 +126,7 @@ def killed_worker(stack: LocalStack, telling: Telling) -> None:
     telling.check_soon(
         "the second receive finished the run",
         lambda: is_done(stack, event_id, "counter"),
-        seconds=40,
+        seconds=75,
     )
     senders = [c.pid for c in stack.wire.calls(since) if c.name == "world.POST"]
     telling.check(f"another process did it: {senders}", set(senders) - {pid})
@@ -151,7 +151,7 @@ def poison(stack: LocalStack, telling: Telling) -> str:
     telling.check_soon(
         "the poison event becomes a dead letter",
         lambda: stack.dead_letters("bookkeeper") == 1,
-        seconds=30,
+        seconds=60,
     )
     row = stack.rows(poison_id)["run#bookkeeper"]
     telling.check(
