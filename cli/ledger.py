@@ -72,5 +72,8 @@ def get(target: Target, event_id: str) -> Found:
     """
     found = find(target, event_id)
     if found is None:
-        raise CliError(f"no event {event_id!r} in the ledger of {target.name}")
+        raise CliError(
+            f"no event {event_id!r} in the ledger of {target.name};"
+            " `bellhop events` lists them, each with its whole id"
+        )
     return found

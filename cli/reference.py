@@ -17,8 +17,9 @@ from cli.session import SHARED
 _HEAD = """\
 # The command line
 
-`bellhop` speaks to the local stack (`--local`, started by `make up`) or to a
-deployed one (`--stack NAME`, with `--profile` and `--region` as you need them).
+`bellhop` is in `.venv/bin` once a `make` command has run. It speaks to the local
+stack (`--local`, started by `make up`) or to a deployed one (`--stack NAME`, with
+`--profile` and `--region` as you need them).
 With neither it takes the local stack if that is up, and never an account that it
 was not told of. `BELLHOP_STACK` may name the stack once for all. The fleet it goes
 by is the one that the local stack was started with; for a deployed stack, `fleet.toml`
@@ -68,7 +69,8 @@ def _sections(path: str, command: Any) -> Iterator[str]:
 
 def _row(option: Any) -> str:
     names = "`, `".join([*option.opts, *option.secondary_opts])
-    metavar = "" if option.is_flag else f" {option.metavar}"
+    # A bar ends a cell of a table, even within backticks.
+    metavar = "" if option.is_flag else f" {option.metavar}".replace("|", r"\|")
     default = "" if option.is_flag or option.default is None else option.default
     told = f" (default: {default})" if default != "" else ""
     return f"| `{names}{metavar}` | {option.help}{told} |\n"

@@ -75,7 +75,9 @@ def tick(session: Session, name: Name, *, at: At = None) -> None:
     schedule = target.fleet.schedules.get(name)
     if schedule is None:
         there = ", ".join(target.fleet.schedules) or "none"
-        raise UsageError(f"no schedule {name!r} in fleet.toml; there are: {there}")
+        raise UsageError(
+            f"no schedule {name!r} in fleet.toml{target.as_of}; there are: {there}"
+        )
     now = target.now()
     planned = (times.instant(at, now) if at else now).replace(microsecond=0)
     ticks = ticks_of(target)

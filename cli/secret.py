@@ -117,11 +117,18 @@ def retire(session: Session, source: SourceName, *, now: Now = False) -> None:
         used = matched.count(session.target, source, "previous", rotation.QUIET)
         if used:
             raise CliError(
-                f"{source}: the old secret has verified {used} deliveries in the"
-                " last hour; change it at the sender first, or retire it --now"
+                f"{source}: deliveries in the last hour that the old secret has"
+                f" verified: {used}; change it at the sender first, or say --now"
             )
     alone = rotation.retired(kept)
-    vault.store(session.target, source, alone, "secret retired", over=version)
+    vault.store(
+        session.target,
+        source,
+        alone,
+        "secret retired",
+        over=version,
+        about=kept.previous,
+    )
     mark = rotation.fingerprint(kept.previous)
     session.out.data({"source": source, "retired": mark})
     session.out.say(f"{source}: {mark} is retired; refused within a minute")

@@ -25,6 +25,9 @@ from lambdas.shared.fleet import Source
 # Well beyond every sender's window, and not so far that a time looks like junk.
 _STALE_BY = timedelta(minutes=10)
 
+# What the receiver allows a generic sender whose table names no tolerance.
+_GENERIC_SECONDS = 300
+
 _HOME = {"127.0.0.1", "localhost", "::1"}
 _COLUMNS = ("verdict", "status", "event_id", "deduplicated", "error", "milliseconds")
 
@@ -285,10 +288,17 @@ def _signer(sender: str) -> Signer:
 
 
 def _window(door: _Door, signer: Signer) -> int:
-    if signer.window_seconds is None:
-        raise UsageError(f"{door.sender} knows no window: nothing of it can be stale")
+    seconds = signer.window_seconds
+    generic = door.source.generic if door.source else None
+    if generic and generic.timestamp_header:
+        seconds = _GENERIC_SECONDS
+    if seconds is None:
+        raise UsageError(
+            f"{door.sender} knows no window: nothing of it can be stale;"
+            " of slack, stripe and all who sign a time it can"
+        )
     chosen = door.source.tolerance_seconds if door.source else None
-    return max(signer.window_seconds, chosen or 0)
+    return max(seconds, chosen or 0)
 
 
 def _sent(

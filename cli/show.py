@@ -21,7 +21,9 @@ from lambdas.shared.story import RunRecord, State, Status, StepRecord, Story
 _RUNS = ("agent", "state", "attempt", "started_at", "finished_at", "due_at", "reason")
 _STEPS = ("agent", "name", "status", "started_at", "finished_at", "operation_id")
 
-EventId = Annotated[str, typer.Argument(help="An event id, such as github:72d3162e.")]
+EventId = Annotated[
+    str, typer.Argument(help="An event id, whole, as `bellhop events` tells it.")
+]
 Body = Annotated[
     bool, typer.Option("--body", help="Print the body as it was sent, nothing else.")
 ]

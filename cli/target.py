@@ -64,6 +64,11 @@ class Target:
         """Whether it runs on this machine."""
         return self.endpoint is not None
 
+    @property
+    def as_of(self) -> str:
+        """What to say after fleet.toml, where an edit since `make up` is not seen."""
+        return " as `make up` took it" if self.fleet_file else ""
+
     def client(self, service: str) -> Any:
         """Return the client of ``service`` for this stack, made once."""
         with self._making:  # a session is not safe in threads, its clients are
@@ -132,7 +137,9 @@ class Target:
             return self.secrets[source]
         if source not in self.fleet.sources:
             there = ", ".join(self.fleet.sources) or "none"
-            raise UsageError(f"no source {source!r} in fleet.toml; there are: {there}")
+            raise UsageError(
+                f"no source {source!r} in fleet.toml{self.as_of}; there are: {there}"
+            )
         return self.fleet.sources[source].secret_name
 
 

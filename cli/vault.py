@@ -70,10 +70,17 @@ def private_key(target: Target, source: str, signer: Signer) -> str:
 
 
 def store(
-    target: Target, source: str, secret: Secret, what: str, *, over: str | None = None
+    target: Target,
+    source: str,
+    secret: Secret,
+    what: str,
+    *,
+    over: str | None = None,
+    about: str | None = None,
 ) -> None:
     """Replace the secret of ``source``; ``what`` goes into the audit.
 
+    ``about`` is the one that it was done to, the current one by default.
     ``over`` is the version that ``secret`` was made from: of two that are made
     from the same one, the second is refused.
 
@@ -100,6 +107,6 @@ def store(
             at=target.now(),
             who=target.who(),
             what=what,
-            about=f"{source} {rotation.fingerprint(secret.current)}",
+            about=f"{source} {rotation.fingerprint(about or secret.current)}",
         )
     )

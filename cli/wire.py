@@ -88,6 +88,11 @@ class Wire:
                 headers=dict(delivery.headers),
                 redirect=False,
             )
+        except urllib3.exceptions.ReadTimeoutError as error:
+            host = urlsplit(self._url).netloc
+            raise OutOfReachError(
+                f"no answer from {host} within {_TIMEOUT_SECONDS} s"
+            ) from error
         except urllib3.exceptions.HTTPError as error:
             host = urlsplit(self._url).netloc
             raise OutOfReachError(f"no answer from {host}: {error}") from error

@@ -21,8 +21,8 @@ def main() -> int:
         if arguments.command == "up":
             return _up(home, arguments)
         if arguments.command == "down":
-            was_running = lifecycle.down(home)
-            print("the local stack is down" if was_running else "nothing was running")
+            was_running = lifecycle.down(home, say=_say)
+            _say("the local stack is down" if was_running else "nothing was running")
             return 0
         from local.demo.story import tell
 
@@ -59,13 +59,18 @@ def _up(home: Home, arguments: argparse.Namespace) -> int:
     if point:
         check_point(point)
     stack, held = lifecycle.up(
-        home, fleet=fleet, port=arguments.port, auth=not arguments.no_auth, say=print
+        home, fleet=fleet, port=arguments.port, auth=not arguments.no_auth, say=_say
     )
     if point:
         stack.arm(point)
     lifecycle.keep(held)
     print(f"ready: {stack.webhook_url('<source>')}  (`make down` ends it)")
     return 0
+
+
+def _say(line: str) -> None:
+    # At once also into a pipe: a complaint on the other stream must not overtake it.
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

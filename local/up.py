@@ -82,7 +82,7 @@ def end(held: Keeper) -> None:
             held.stdin.close()
 
 
-def down(home: Home) -> bool:
+def down(home: Home, *, say: Say = lambda _: None) -> bool:
     """End the stack under ``home``; returns whether one was running.
 
     A stack whose keeper was killed leaves its files: they are removed too.
@@ -91,6 +91,7 @@ def down(home: Home) -> bool:
     if found is None or not is_alive(found["pid"], _KEEPER):
         home.clear()
         return False
+    say("ending the local stack: what runs is given a moment")
     os.kill(found["pid"], signal.SIGTERM)
     while is_alive(found["pid"], _KEEPER):
         time.sleep(0.05)
@@ -152,7 +153,7 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
             engine.SECRET_ACCESS_KEY,
         )
 
-    say("deploying the synthesized template to the local engine")
+    say("deploying the synthesised template to the local engine")
     target = deploy.Target(
         client=client,
         endpoint=kept["endpoint"],

@@ -94,7 +94,7 @@ def test_secret_in_use_is_not_retired_unless_now(stack: Stack) -> None:
     forced = stack.run("secret", "retire", "github", "--now")
 
     assert refused.code == 1
-    assert "has verified 3 deliveries in the last hour" in refused.err
+    assert "in the last hour that the old secret has verified: 3" in refused.err
     assert forced.code == 0
     assert stack.secret("github") == "second"
 
@@ -253,3 +253,12 @@ def test_local_stack_counts_matches_by_the_log_of_its_receiver() -> None:
         found = matched.count(local, "github", "previous", timedelta(hours=1))
 
     assert found == 2
+
+
+def test_audit_names_the_secret_that_was_retired(stack: Stack) -> None:
+    stack.run("secret", "rotate", "github", stdin="second\n")
+
+    retired = stack.run("secret", "retire", "github")
+
+    *_, last = stack.run("audit").json
+    assert last["about"] == f"github {retired.json['retired']}"
