@@ -154,6 +154,25 @@ def test_a_risky_local_time_is_warned_of_and_deployed_all_the_same(
     assert "the next five fires: " in done.stderr
 
 
+def test_an_agent_whose_file_is_missing_is_warned_of(
+    fleet: Path, tmp_path: Path
+) -> None:
+    hello = SMALL.replace("agents.triage:run", "agents.hello:run")
+    fleet.write_text(
+        f'{hello}[agents.lost]\nrun = "agents.lots:run"\n'
+        'on = [{ source = "github", kind = "ping" }]',
+        encoding="utf-8",
+    )
+
+    done = _app(fleet, tmp_path / "out", CDK_VALIDATION="false")
+
+    assert done.returncode == 0, done.stderr
+    warned = [line for line in done.stderr.splitlines() if line.startswith("warning:")]
+    assert warned == [
+        "warning: fleet.toml: agents.lost.run: there is no agents/lots.py"
+    ]
+
+
 def test_a_pinned_fleet_is_not_synthesised_for_another_region(
     fleet: Path, tmp_path: Path
 ) -> None:
