@@ -53,6 +53,7 @@ demo: setup  ## the whole system up, a story played through it and checked, then
 
 synth: setup  ## write the CloudFormation template into cdk.out
 	@$(PY) app.py
+	@echo "written: cdk.out/Bellhop.template.json"
 
 bench:  ## measure against the floors, as ratios
 	$(call set_up,bench)
