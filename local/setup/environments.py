@@ -142,7 +142,10 @@ def _install(
     say(f"set-up: installing {locked.relative_to(ROOT)} into {venv.name}")
     pip: list[str | Path] = [UV, "pip", "install", "--quiet"]
     pip += ["--python", venv / "bin/python"]
-    run([*pip, "--requirement", locked], f"installing into {venv.name}", environ)
+    # Without a stamp an installation may have been cut short, with half a package in.
+    anew = [] if _stamp(venv) else ["--reinstall"]
+    command = [*pip, *anew, "--requirement", locked]
+    run(command, f"installing into {venv.name}", environ)
     if venv == VENV:
         # Puts this folder on the path and `bellhop` into bin; builds nothing.
         command = [*pip, "--no-build-isolation", "--no-deps", "--editable", ROOT]
