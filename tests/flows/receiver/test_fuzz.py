@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import random
 import time
 from collections import Counter
@@ -86,11 +87,15 @@ def test_changed_requests_are_refused_or_accepted_calmly(
             door = doors[name]
             written = door.ledger.calls
             a_minute_passes(door)
+            # A walk through all that the cases before have left is none of this one's.
+            gc.disable()
             started = time.thread_time()
 
             heard = door.knock(call)
 
-            assert time.thread_time() - started < SLOW_SECONDS, (name, call)
+            spent = time.thread_time() - started
+            gc.enable()
+            assert spent < SLOW_SECONDS, (name, call)
             assert heard.status < 500, (name, call, heard)
             if heard.status >= 400:
                 assert door.ledger.calls == written, (name, call, heard)
