@@ -1,7 +1,10 @@
-"""``make test`` and ``make prove``: every check, one after another, one summary.
+"""``make test`` and ``make prove``: every check, one summary.
 
-All stages run, also after one has failed; the exit code is 0 only when all
-passed. The last line counts the tests of all stages together.
+One stage after another, except the end-to-end tests: they mostly wait (for a
+message to show again, for a clock), so the other engines' stages run meanwhile,
+and what they print comes at the end. All stages run, also after one has failed;
+the exit code is 0 only when all passed. The last line counts the tests of all
+stages together.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,10 +31,14 @@ _WORTH_REPEATING = ("FAILED tests/", "ERROR tests/", "real data: ")
 
 @dataclass(frozen=True)
 class Stage:
-    """One check: its name in the summary, and its command."""
+    """One check: its name in the summary, and its command.
+
+    One that is ``aside`` runs beside those that follow it.
+    """
 
     name: str
     command: list[str | Path]
+    aside: bool = False
 
 
 @dataclass
@@ -44,8 +52,8 @@ class Result:
     lines: list[str] = field(default_factory=list)
 
 
-def _pytest(name: str, *arguments: str) -> Stage:
-    return Stage(name, [sys.executable, "-m", "pytest", *arguments])
+def _pytest(name: str, *arguments: str, aside: bool = False) -> Stage:
+    return Stage(name, [sys.executable, "-m", "pytest", *arguments], aside)
 
 
 _DEAD_LETTERS = "tests/e2e/dead_letters"
@@ -63,21 +71,24 @@ STAGES = [
     _pytest("flows", "tests/flows", "-n", "2"),
     _pytest("sdks", "tests/sdk"),
     # A stack lives as long as its pytest: those of one folder end with its stage.
-    _pytest("dead letters", _DEAD_LETTERS),
-    _pytest("seen and safe", _SEEN_AND_SAFE),
     _pytest(
         "end to end",
         "tests/e2e",
         *("-m", "not crash_matrix"),
         *(f"--ignore={folder}" for folder in (_DEAD_LETTERS, _SEEN_AND_SAFE)),
+        aside=True,
     ),
+    _pytest("dead letters", _DEAD_LETTERS),
+    _pytest("seen and safe", _SEEN_AND_SAFE),
     _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix"),
 ]
 
 
-def run(stage: Stage, environ: Mapping[str, str]) -> Result:
-    """Run a stage; what it prints appears as it is printed."""
-    print(f"\n── {stage.name} ──", flush=True)
+def run(
+    stage: Stage, environ: Mapping[str, str], tell: Callable[[str], object]
+) -> Result:
+    """Run a stage; each line that it prints is told at once."""
+    tell(f"\n── {stage.name} ──\n")
     began = time.monotonic()
     counts: Counter[str] = Counter()
     lines = []
@@ -92,12 +103,31 @@ def run(stage: Stage, environ: Mapping[str, str]) -> Result:
         errors="replace",
     ) as process:
         for line in process.stdout or ():
-            print(line, end="", flush=True)
+            tell(line)
             if line.startswith(_WORTH_REPEATING):
                 lines.append(line.rstrip())
             if _CLOSING_LINE.match(line.rstrip()):
                 counts = Counter({w: int(n) for n, w in _COUNT.findall(line)})
     return Result(stage, process.returncode, time.monotonic() - began, counts, lines)
+
+
+def run_all(stages: list[Stage], environ: Mapping[str, str]) -> list[Result]:
+    """Run the stages, those aside in threads; return their results in order."""
+    kept: dict[str, list[str]] = {s.name: [] for s in stages if s.aside}
+    with ThreadPoolExecutor() as threads:
+        ended: list[Result | Future[Result]] = [
+            threads.submit(run, stage, environ, kept[stage.name].append)
+            if stage.aside
+            else run(stage, environ, _print)
+            for stage in stages
+        ]
+    for lines in kept.values():
+        _print("".join(lines))
+    return [each if isinstance(each, Result) else each.result() for each in ended]
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 def summary(results: list[Result]) -> str:
@@ -129,7 +159,7 @@ def main(arguments: list[str]) -> int:
     if options.full:
         environ["BELLHOP_PROVE"] = "1"
     wanted = [s for s in STAGES if not options.stages or s.name in options.stages]
-    results = [run(stage, environ) for stage in wanted]
+    results = run_all(wanted, environ)
     print(summary(results), flush=True)
     return 0 if all(result.exit_code == 0 for result in results) else 1
 
