@@ -97,7 +97,7 @@ def _table(sender: str, vector: Vector) -> dict[str, Any]:
     if vector.get("tolerance_s"):
         table["tolerance_seconds"] = vector["tolerance_s"]
     if vector.get("url") and traits.needs_public_url:
-        table["public_url"] = vector["url"].partition("?")[0]
+        table["public_url"] = vector["url"]
     for told, key in _OPTIONS.items():
         if vector.get(told) and key in traits.options:
             table[key] = vector[told]

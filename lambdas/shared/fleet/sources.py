@@ -18,7 +18,8 @@ _JSON_PATH = re.compile(rf"{_PATH_PART}(\.{_PATH_PART})*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Facts travel on the bus, are logged and shown: no token may be among them.
 _CONFIDENTIAL = re.compile(r"(?i)(authorization|cookie|token|secret|password)$")
-_URL = re.compile(r"https://[^\s/?#]+(/[^\s?#]*)?")
+# A proxy before us may take plain HTTP: what counts is what the sender signs.
+_URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?(\?[^\s#]*)?")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 # API Gateway hands at most 6 MB to a Lambda, as text; base64 makes 4.5 MB of it.
@@ -120,7 +121,7 @@ def _source(name: str, table: Table, find_traits: FindTraits | None) -> Source:
     generic = _generic(table) if sender == "generic" else None
     if generic is None:
         _refuse_generic_keys(table)
-    url = table.matching("public_url", _URL, "an https:// address without a query")
+    url = table.matching("public_url", _URL, "the https:// address that is called")
     tolerance = table.whole("tolerance_seconds", 1, _LONGEST_TOLERANCE_SECONDS)
     source = Source(
         name=name,

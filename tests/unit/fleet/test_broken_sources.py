@@ -85,9 +85,9 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
             " 192.0.2.1/24 has host bits set",
         ),
         (
-            of_source("public_url = 'http://example.com'"),
-            "sources.door.public_url: want an https:// address without a query,"
-            " got 'http://example.com'",
+            of_source("public_url = 'example.com/hooks'"),
+            "sources.door.public_url: want the https:// address that is called,"
+            " got 'example.com/hooks'",
         ),
         (
             of_source("identity = 'bodies'"),
