@@ -48,7 +48,8 @@ class Behaviour:
 
     A ``status`` of 400 or more means that nothing happens. ``delay_ms`` holds
     back the answer, not the effect: the hardest moment to lose a caller.
-    ``times`` limits it to so many requests.
+    ``times`` limits it to so many requests. ``error`` is the service's own word
+    for a refusal.
     """
 
     path: str
@@ -57,6 +58,7 @@ class Behaviour:
     retry_after: int | None = None
     honours_keys: bool = True
     times: int | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +239,8 @@ def _refusal(status: int, behaviour: Behaviour) -> Answer:
     headers = {}
     if behaviour.retry_after is not None:
         headers["Retry-After"] = str(behaviour.retry_after)
-    return Answer(status=status, body={"ok": False, "error": status}, headers=headers)
+    body = {"ok": False, "error": behaviour.error or status}
+    return Answer(status=status, body=body, headers=headers)
 
 
 def _path(named: str) -> str:

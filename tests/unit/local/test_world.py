@@ -95,6 +95,14 @@ def test_refused_request_has_no_effect(world: World) -> None:
     assert counts(world) == [1]
 
 
+def test_refusal_is_told_in_the_service_s_own_word(world: World) -> None:
+    world.behave(Behaviour(path="/pay.example", status=400, error="card_declined"))
+
+    refused = post(world, "/pay.example/charges", {}, key=OPERATION)
+
+    assert refused.body["error"] == "card_declined"
+
+
 @pytest.mark.parametrize(
     "named", ["/pay.example", "pay.example", "https://pay.example"]
 )
