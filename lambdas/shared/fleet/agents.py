@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import Any, cast
 
-from lambdas.shared.fleet.model import (
-    QUEUE_RETENTION_DAYS,
-    VISIBILITY_FACTOR,
-    Agent,
-    Grant,
-    logical_name,
-)
+from lambdas.shared.fleet.compute import check_waits, read_compute
+from lambdas.shared.fleet.model import Agent, Grant, logical_name
 from lambdas.shared.fleet.problems import NAME, Table, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 from lambdas.shared.fleet.subscriptions import read_subscriptions
@@ -25,7 +19,7 @@ _ACTION = re.compile(r"[a-z0-9-]+:[A-Za-z0-9]+")
 _RESOURCE = re.compile(r"arn:[^\s*?]+")
 
 # Ours, AWS's, and the switch that would silently turn the claim off.
-_TAKEN_PREFIXES = ("AWS_", "BELLHOP_", "POWERTOOLS_")
+_TAKEN_PREFIXES = ("AWS_", "BELLHOP_", "ECS_", "POWERTOOLS_")
 _TAKEN_VARIABLES = frozenset(f.name.upper() for f in fields(WorkerSettings)) | {
     "_HANDLER",
     "LAMBDA_TASK_ROOT",
@@ -64,10 +58,7 @@ def _agent(
         timeout_seconds=table.whole_or("timeout_seconds", 60, 1, longest_seconds),
         max_receives=table.whole_or("max_receives", 5, 3, 10),
         batch_size=table.whole_or("batch_size", 1, 1, 10),
-        # Lambda: MaximumConcurrency of a queue's mapping is 2 to 1000.
-        max_concurrency=table.whole_or("max_concurrency", 10, 2, 1000),
         max_runs_per_hour=table.whole("max_runs_per_hour", 1, 1_000_000),
-        memory_mb=table.whole_or("memory_mb", 512, 128, 10_240),
         environment=_environment(table),
         was=table.matching("was", NAME, "the agent's earlier name"),
         backoff_base_seconds=table.whole_or(
@@ -82,9 +73,9 @@ def _agent(
             accept=lambda each: bool(SECRET_NAME.fullmatch(each)),
         ),
         allow=_grants(table),
-        compute=cast(Any, table.choice("compute", ("lambda",)) or "lambda"),
+        **read_compute(table),
     )
-    _check_waits(table, agent)
+    check_waits(table, agent)
     table.close()
     return agent
 
@@ -121,25 +112,6 @@ def _grants(table: Table) -> tuple[Grant, ...]:
         grants.append(Grant(actions=actions, resources=resources))
         each.close()
     return tuple(grants)
-
-
-def _check_waits(table: Table, agent: Agent) -> None:
-    if agent.backoff_max_seconds < agent.backoff_base_seconds:
-        table.problem(
-            "backoff_max_seconds",
-            f"want at least backoff_base_seconds ({agent.backoff_base_seconds}),"
-            f" got {agent.backoff_max_seconds}",
-        )
-    # SQS drops a message at the end of its retention, wherever it is: the last
-    # receive, which writes the dead letter, must come before that.
-    wait = max(agent.backoff_max_seconds, VISIBILITY_FACTOR * agent.timeout_seconds)
-    longest = agent.max_receives * wait
-    if longest > QUEUE_RETENTION_DAYS * 86_400:
-        table.problem(
-            "backoff_max_seconds",
-            f"{agent.max_receives} receives with waits of {wait} s outlast the queue"
-            f" ({QUEUE_RETENTION_DAYS} days); want fewer receives or shorter waits",
-        )
 
 
 def _check_names(agents: Mapping[str, Agent], tables: Mapping[str, Table]) -> None:

@@ -11,12 +11,21 @@ from typing import Any, Literal
 QUEUE_RETENTION_DAYS = 4
 DLQ_RETENTION_DAYS = 14
 # A dead letter of day 14 may be redriven, and then live a whole queue retention.
-# The row must outlive it: TTL deletes late, never early, so a day is margin enough.
-LEAST_LEDGER_DAYS = DLQ_RETENTION_DAYS + QUEUE_RETENTION_DAYS + 1
+# The row must outlive it, and the run that begins then.
+WAITING_DAYS = DLQ_RETENTION_DAYS + QUEUE_RETENTION_DAYS
 
 # AWS: at least six times the function timeout, so that Lambda can retry a
 # throttled batch before its messages reappear.
 VISIBILITY_FACTOR = 6
+
+# A worker that polls renews its message once a heartbeat; two may be missed.
+HEARTBEATS_HIDDEN = 3
+
+# SQS hides a message for at most 12 h after its receive. A run that lasts longer goes
+# on under a new message before that.
+LONGEST_HIDDEN_SECONDS = 11 * 3600
+
+LAMBDA, FARGATE = "lambda", "fargate"
 
 # What a pattern's bus is called when it is the fleet's own.
 OWN_BUS = "bellhop"
@@ -116,7 +125,10 @@ class Agent:
     """The user's code, what it listens to and what it may cost.
 
     ``on`` holds the ``on`` entries of the file, and after them what its
-    schedules and calendars send it.
+    schedules and calendars send it. With ``compute = "fargate"`` a worker of its
+    own polls the queue: ``cpu`` is in units (1024 are one), ``timeout_seconds`` says
+    nothing, and work is expected every ``expect_every_minutes`` of the
+    ``business_hours`` (see :mod:`lambdas.shared.fleet.hours`), local to ``timezone``.
     """
 
     name: str
@@ -135,7 +147,21 @@ class Agent:
     backoff_max_seconds: int = 900
     secrets: tuple[str, ...] = ()
     allow: tuple[Grant, ...] = ()
-    compute: Literal["lambda"] = "lambda"
+    compute: Literal["lambda", "fargate"] = "lambda"
+    max_duration_seconds: int = 6 * 3600
+    spot: bool = False
+    cpu: int = 256
+    heartbeat_seconds: int = 30
+    stall_seconds: int = 900
+    grace_seconds: int = 100
+    business_hours: str | None = None
+    timezone: str = "UTC"
+    expect_every_minutes: int | None = None
+
+    @property
+    def polls(self) -> bool:
+        """Whether a worker of its own polls the queue, instead of a function."""
+        return self.compute == FARGATE
 
     @property
     def key(self) -> str:
@@ -145,7 +171,16 @@ class Agent:
     @property
     def visibility_seconds(self) -> int:
         """How long a received message stays hidden; the lease ends before it."""
+        if self.polls:
+            return HEARTBEATS_HIDDEN * self.heartbeat_seconds
         return VISIBILITY_FACTOR * self.timeout_seconds
+
+    @property
+    def longest_attempt_seconds(self) -> int:
+        """How long one message may work; a longer run goes on under the next."""
+        if self.polls:
+            return min(self.max_duration_seconds, LONGEST_HIDDEN_SECONDS)
+        return self.timeout_seconds
 
     @property
     def module(self) -> str:
@@ -275,6 +310,8 @@ class Fleet:
 
     ``warm`` is how many receivers are kept started; None leaves it unsaid.
     ``reserved_receivers`` is how many may always start, whatever agents take.
+    ``vpc`` and ``subnets`` are where the workers that poll live, instead of a network
+    made for them; ``public_ip`` says that they need an address of their own there.
     """
 
     sources: Mapping[str, Source]
@@ -286,3 +323,11 @@ class Fleet:
     warm: int | None = None
     reserved_receivers: int | None = None
     region: str | None = None
+    vpc: str | None = None
+    subnets: tuple[str, ...] = ()
+    public_ip: bool = False
+
+    @property
+    def polling(self) -> Mapping[str, Agent]:
+        """The agents whose workers poll, by name."""
+        return {name: each for name, each in self.agents.items() if each.polls}

@@ -16,8 +16,8 @@ from lambdas.shared.fleet.model import (
     CALENDAR,
     CRON,
     DLQ_RETENTION_DAYS,
-    LEAST_LEDGER_DAYS,
     QUEUE_RETENTION_DAYS,
+    WAITING_DAYS,
     Agent,
     Calendar,
     Fleet,
@@ -35,6 +35,7 @@ from lambdas.shared.fleet.timetable import read_calendars, read_digest, read_sch
 FLEET_VARIABLE = "BELLHOP_FLEET"
 
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
+_VPC, _SUBNET = re.compile(r"vpc-[0-9a-f]{8,17}"), re.compile(r"subnet-[0-9a-f]{8,17}")
 # Lambda allows 1,800 s since late 2026, not yet in every account: by choice only.
 _TIMEOUT_LIMITS = ("900", "1800")
 
@@ -131,10 +132,11 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
         schedules=schedules,
         calendars=calendars,
         digest=read_digest(root.child("digest")) if root.has("digest") else None,
-        ledger_days=_ledger_days(own),
+        ledger_days=_ledger_days(own, agents),
         warm=(warm := _warm(own, sources, find_traits)),
         reserved_receivers=_reserved(own, warm),
         region=own.matching("region", _REGION, "a region like 'eu-central-1'"),
+        **_network(own),
     )
     own.close()
     root.close()
@@ -149,16 +151,42 @@ def _timeout_limit(own: Table) -> str:
     return _TIMEOUT_LIMITS[-1]
 
 
-def _ledger_days(own: Table) -> int:
+def _ledger_days(own: Table, agents: Mapping[str, Agent]) -> int:
+    """Return how long events are kept: longer than anything can still happen to one.
+
+    TTL deletes late, never early: what a run lacks of its last day is the margin.
+    """
     days = own.whole_or("ledger_days", 45, 1, 3650)
-    if days < LEAST_LEDGER_DAYS:
+    seconds = max((each.max_duration_seconds for each in agents.values()), default=1)
+    running = -(-seconds // 86_400)
+    least = WAITING_DAYS + running
+    if days < least:
         own.problem(
             "ledger_days",
-            f"want at least {LEAST_LEDGER_DAYS} ({DLQ_RETENTION_DAYS} as a dead"
-            f" letter, {QUEUE_RETENTION_DAYS} in the queue after a redrive, 1 of"
-            f" margin), got {days}",
+            f"want at least {least} ({DLQ_RETENTION_DAYS} as a dead letter,"
+            f" {QUEUE_RETENTION_DAYS} in the queue after a redrive, {running} for the"
+            f" longest run), got {days}",
         )
     return days
+
+
+def _network(own: Table) -> dict[str, Any]:
+    """Read where workers that poll live, if not in a network made for them."""
+    network = {
+        "vpc": own.matching("vpc", _VPC, "a VPC like 'vpc-0a1b2c3d'"),
+        "subnets": own.texts(
+            "subnets",
+            want="subnets like 'subnet-0a1b2c3d'",
+            accept=lambda each: bool(_SUBNET.fullmatch(each)),
+        ),
+        "public_ip": own.boolean("public_ip", default=False),
+    }
+    if own.has("vpc") != own.has("subnets"):
+        given, other = ("vpc", "subnets") if own.has("vpc") else ("subnets", "vpc")
+        own.problem(given, f"want {other} beside it")
+    elif own.has("public_ip") and not own.has("vpc"):
+        own.problem("public_ip", "goes with vpc and subnets; want it removed")
+    return network
 
 
 def _warm(

@@ -45,7 +45,7 @@ def read_digest(table: Table) -> Digest:
     """Read ``[digest]``."""
     digest = Digest(
         time=table.matching("time", _TIME, "a time like '08:00'") or "08:00",
-        timezone=_timezone(table),
+        timezone=read_timezone(table),
         secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
         or "bellhop/digest",
         channel=table.text("channel"),
@@ -77,7 +77,7 @@ def _schedule(name: str, table: Table, agents: Collection[str]) -> Schedule:
         cron=cron,
         rate=rate,
         at=at,
-        timezone=_timezone(table),
+        timezone=read_timezone(table),
         overlap=cast(
             Any, table.choice("overlap", ("skip", "queue", "concurrent")) or "skip"
         ),
@@ -159,7 +159,7 @@ def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
         feed=cast(Any, feed),
         secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
         or f"bellhop/calendar-{name}",
-        timezone=_timezone(table),
+        timezone=read_timezone(table),
         days_ahead=table.whole_or("days_ahead", 60, 1, 366),
         holidays=table.matching("holidays", _COUNTRY, "a country like 'DE' or 'US-NY'"),
         rules=rules,
@@ -212,7 +212,8 @@ def _agent_of(table: Table, agents: Collection[str]) -> str:
     return agent
 
 
-def _timezone(table: Table) -> str:
+def read_timezone(table: Table) -> str:
+    """Read ``timezone``, an IANA zone; UTC where nothing is said."""
     want = "a zone like 'Europe/Berlin'"
     name = table.matching("timezone", _ZONE, want)
     if name is None or name == "UTC":

@@ -37,8 +37,9 @@ from tests.unit.fleet.broken import AGENT, GITHUB, of_agent, of_on, problems
         ),
         (of_agent("batch_size = 11"), "agents.hello.batch_size: want 1 to 10, got 11"),
         (
-            of_agent("compute = 'fargate'"),
-            "agents.hello.compute: want lambda, got 'fargate'",
+            of_agent("compute = 'fargat'"),
+            "agents.hello.compute: want lambda | fargate, got 'fargat';"
+            " did you mean 'fargate'?",
         ),
         (
             of_agent("backoff_base_seconds = 60\nbackoff_max_seconds = 30"),

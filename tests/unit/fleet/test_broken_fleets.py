@@ -59,7 +59,32 @@ from tests.unit.fleet.broken import (
         (
             "[fleet]\nledger_days = 14",
             "fleet.ledger_days: want at least 19 (14 as a dead letter, 4 in the queue"
-            " after a redrive, 1 of margin), got 14",
+            " after a redrive, 1 for the longest run), got 14",
+        ),
+        (
+            of_agent("max_duration_seconds = 259_200\n[fleet]\nledger_days = 20"),
+            "fleet.ledger_days: want at least 21 (14 as a dead letter, 4 in the queue"
+            " after a redrive, 3 for the longest run), got 20",
+        ),
+        (
+            "[fleet]\nvpc = 'default'",
+            "fleet.vpc: want a VPC like 'vpc-0a1b2c3d', got 'default'",
+        ),
+        (
+            "[fleet]\nvpc = 'vpc-0a1b2c3d'",
+            "fleet.vpc: want subnets beside it",
+        ),
+        (
+            "[fleet]\nsubnets = ['subnet-0a1b2c3d']",
+            "fleet.subnets: want vpc beside it",
+        ),
+        (
+            "[fleet]\nvpc = 'vpc-0a1b2c3d'\nsubnets = ['a']",
+            "fleet.subnets: want subnets like 'subnet-0a1b2c3d', got 'a' in it",
+        ),
+        (
+            "[fleet]\npublic_ip = true",
+            "fleet.public_ip: goes with vpc and subnets; want it removed",
         ),
         (
             "[fleet]\nregion = 'Frankfurt'",
