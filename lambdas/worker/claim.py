@@ -12,6 +12,8 @@ from enum import StrEnum
 from lambdas.shared.story import State
 from lambdas.shared.table import NEW, Below, Condition, Is, IsNot, OneOf, Row
 from lambdas.worker.delivery import Delivery
+from lambdas.worker.holding import Holding
+from lambdas.worker.lease import Lease
 
 
 class Verdict(StrEnum):
@@ -47,7 +49,11 @@ _DONE = frozenset({Verdict.SUCCEEDED, Verdict.SKIPPED, Verdict.ACKNOWLEDGED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to work on a run until ``lease_ends_ms``, under a token of its own."""
+    """The right to work on a run while ``lease`` lasts, under a token of its own.
+
+    ``begun_ms`` is when the first attempt of its generation began, or the first one
+    after its redrive: what ``max_duration_seconds`` is counted from.
+    """
 
     event_id: str
     agent: str
@@ -55,7 +61,8 @@ class Claim:
     token: str
     generation: int
     attempt: int
-    lease_ends_ms: int
+    lease: Lease
+    begun_ms: int
     #: What operation ids are made of; that of the run unless a replay keeps it.
     effects_generation: int | None = None
 
@@ -64,6 +71,11 @@ class Claim:
         """The generation of this run's effects."""
         kept = self.effects_generation
         return self.generation if kept is None else kept
+
+    @property
+    def holding(self) -> Holding:
+        """This claim by its names, for whoever renews or ends it."""
+        return Holding(event_id=self.event_id, agent=self.agent, token=self.token)
 
 
 class StaleClaim(Exception):

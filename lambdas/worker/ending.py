@@ -18,7 +18,7 @@ from lambdas.shared.errors import (
 from lambdas.shared.fleet import Agent
 from lambdas.shared.story import Category, Reason, State
 from lambdas.worker.delivery import Delivery
-from lambdas.worker.runs import Ending
+from lambdas.worker.holding import Ending
 
 # Keeps the row small; the beginning of a message says what failed.
 _LONGEST_MESSAGE = 1000

@@ -16,6 +16,7 @@ from lambdas.shared.effects import Repeat, repeat_of, sending
 from lambdas.shared.errors import GiveUp, Misconfigured, RetryLater, Unavailable
 from lambdas.shared.fleet import Agent
 from lambdas.worker.claim import StaleClaim
+from lambdas.worker.host import Host
 from lambdas.worker.steps import Call, Steps
 
 # Names are sort keys beside the agent's; DynamoDB allows 1,024 bytes in all.
@@ -33,24 +34,28 @@ _inside: ContextVar[tuple[ThisRun, str] | None] = ContextVar(
 class RunLog:
     """A :class:`lambdas.shared.contract.Log` that says whose line it is."""
 
-    def __init__(self, **fields: Any) -> None:
-        """Add ``fields`` to every line."""
+    def __init__(self, alive: Callable[[], None], **fields: Any) -> None:
+        """Add ``fields`` to every line; each is told as a sign of life."""
+        self._alive = alive
         self._fields = fields
 
     def info(self, message: str, **fields: Any) -> None:
         """See the contract."""
+        self._alive()
         observe.logger.info(
             message, extra={**fields, **self._fields}, stacklevel=_CALLER
         )
 
     def warning(self, message: str, **fields: Any) -> None:
         """See the contract."""
+        self._alive()
         observe.logger.warning(
             message, extra={**fields, **self._fields}, stacklevel=_CALLER
         )
 
     def error(self, message: str, **fields: Any) -> None:
         """See the contract."""
+        self._alive()
         observe.logger.error(
             message, extra={**fields, **self._fields}, stacklevel=_CALLER
         )
@@ -68,6 +73,7 @@ class ThisRun:
         *,
         agent: Agent,
         attempt: int,
+        host: Host,
         deadline: datetime,
         log: Log,
         secret_of: Callable[[str], str],
@@ -78,9 +84,9 @@ class ThisRun:
         self.agent = agent.name
         self.attempt = attempt
         self.deadline = deadline
-        self.stopping = False
         self.log = log
         self.lost: StaleClaim | None = None
+        self._host = host
         self._secrets = frozenset(agent.secrets)
         self._secret_of = secret_of
         self._steps = steps(self)
@@ -89,6 +95,11 @@ class ThisRun:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._is_over = False
+
+    @property
+    def stopping(self) -> bool:
+        """See the contract."""
+        return self._host.stopping
 
     def step(
         self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
@@ -155,6 +166,7 @@ class ThisRun:
                 f"{name!r} was asked for inside {outer[1]!r}: steps and effects do not"
                 " nest; call them one after another"
             )
+        self._host.alive()
         self._take(name)
         token = _inside.set((self, name))
         try:

@@ -30,8 +30,10 @@ from lambdas.worker import telling
 from lambdas.worker.claim import Claim, Verdict
 from lambdas.worker.delivery import Delivery, Message
 from lambdas.worker.ending import OverLimit, TooOld, ending_of
+from lambdas.worker.holding import Ending
+from lambdas.worker.host import Host
 from lambdas.worker.run import RunLog, ThisRun
-from lambdas.worker.runs import Ended, Ending, RunRow
+from lambdas.worker.runs import Ended, RunRow
 from lambdas.worker.steps import Steps
 
 # SQS keeps a message hidden for 12 hours at most, counted from its receive.
@@ -46,14 +48,6 @@ class Visibility(Protocol):
 
     def hide(self, receipt: str, seconds: int) -> None:
         """Show it again ``seconds`` from now. Raises Unavailable, Misconfigured."""
-        ...
-
-
-class TimeLeft(Protocol):
-    """Tells how long this worker may go on; a Lambda context is one."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds until the worker is ended."""
         ...
 
 
@@ -91,16 +85,16 @@ class Runner:
         self._ports = ports
         self._load = load
 
-    def take(self, message: Message, time: TimeLeft) -> Verdict:
+    def take(self, message: Message, host: Host) -> Verdict:
         """Run what ``message`` carries; an event that AWS told is accepted first.
 
         Raises:
             NotOurs: it carries no event.
             Unavailable, Misconfigured: the ledger did not take the event.
         """
-        return self.run(self._delivery(message), time)
+        return self.run(self._delivery(message), host)
 
-    def run(self, delivery: Delivery, time: TimeLeft) -> Verdict:
+    def run(self, delivery: Delivery, host: Host) -> Verdict:
         """Claim the run, call the agent, and say what became of the delivery."""
         row = RunRow(
             self._ports.table,
@@ -109,14 +103,14 @@ class Runner:
             clock=self._ports.clock,
             visibility_seconds=self._agent.visibility_seconds,
             judge=lambda error: self._judge(error, delivery),
-            invocation=_invocation(time),
+            invocation=host.invocation,
         )
         guarded = idempotent_function(
-            lambda *, delivery: self._attempt(delivery, row),
+            lambda *, delivery: self._attempt(delivery, row, host),
             data_keyword_argument="delivery",
             persistence_store=row,
             # Only the time left is asked of it.
-            config=IdempotencyConfig(lambda_context=time),  # type: ignore[arg-type]
+            config=IdempotencyConfig(lambda_context=host),  # type: ignore[arg-type]
         )
         try:
             guarded(delivery=delivery)
@@ -158,14 +152,15 @@ class Runner:
             received_at=event.received_at,
         )
 
-    def _attempt(self, delivery: Delivery, row: RunRow) -> None:
+    def _attempt(self, delivery: Delivery, row: RunRow, host: Host) -> None:
         """Call the agent under the claim; whatever it raises becomes Ended."""
         claim = row.claim
         if claim is None:
             # POWERTOOLS_IDEMPOTENCY_DISABLED would run every delivery, unguarded.
             raise RuntimeError("no run without a claim: Powertools' guard is off")
         telling.started(self._agent.name)
-        run, me = self._run(claim), os.getpid()
+        host.claimed(claim)
+        run, me = self._run(claim, host), os.getpid()
         try:
             self._called(delivery, claim, run)
         except BaseException as error:
@@ -193,15 +188,19 @@ class Runner:
                 raise OverLimit(f"max_runs_per_hour: {limit} runs were made this hour")
         agents.call(function, event, run)
 
-    def _run(self, claim: Claim) -> ThisRun:
+    def _run(self, claim: Claim, host: Host) -> ThisRun:
         log = RunLog(
-            event_id=claim.event_id, agent=self._agent.name, attempt=claim.attempt
+            host.alive,
+            event_id=claim.event_id,
+            agent=self._agent.name,
+            attempt=claim.attempt,
         )
         ports = self._ports
         return ThisRun(
             agent=self._agent,
             attempt=claim.attempt,
-            deadline=datetime.fromtimestamp(claim.lease_ends_ms / 1000, UTC),
+            host=host,
+            deadline=self._deadline(host),
             log=log,
             secret_of=ports.secret_of,
             steps=lambda run: Steps(
@@ -209,6 +208,10 @@ class Runner:
             ),
             told=lambda: ports.ledger.told(claim.event_id),
         )
+
+    def _deadline(self, host: Host) -> datetime:
+        left = timedelta(milliseconds=host.get_remaining_time_in_millis())
+        return self._ports.clock() + left
 
     def _judge(self, error: BaseException, delivery: Delivery) -> Ending:
         ports = self._ports
@@ -246,15 +249,6 @@ class Runner:
                 agent=self._agent.name,
                 reason=str(error),
             )
-
-
-def _invocation(time: TimeLeft) -> dict[str, str] | None:
-    """Return where the log of this attempt is, if it runs in a Lambda."""
-    request_id = getattr(time, "aws_request_id", None)
-    log_group = getattr(time, "log_group_name", None)
-    if not isinstance(request_id, str) or not isinstance(log_group, str):
-        return None
-    return {"id": request_id, "log_group": log_group}
 
 
 def _expiry(delivery: Delivery) -> datetime:

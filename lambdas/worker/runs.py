@@ -7,7 +7,6 @@ so that attempts and reasons survive and a stale worker changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from aws_lambda_powertools.utilities.idempotency.exceptions import (
@@ -22,10 +21,12 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 
 from lambdas.shared.clock import Clock, milliseconds
 from lambdas.shared.errors import Misconfigured
-from lambdas.shared.story import ATTENTION, RUN, Reason, State
-from lambdas.shared.table import Change, Condition, Is, Outcome, Row, Table
+from lambdas.shared.story import RUN, State
+from lambdas.shared.table import Change, Outcome, Row, Table
 from lambdas.worker.claim import Claim, StaleClaim, Verdict, may_claim, refused
 from lambdas.worker.delivery import Delivery
+from lambdas.worker.holding import SUCCESS, Ending, end
+from lambdas.worker.lease import Lease
 
 # The lease must end before the message shows again, or a redrive would be
 # acknowledged against a dead worker's claim and lost.
@@ -50,18 +51,6 @@ class Ended(Exception):
         """Carry ``cause``."""
         super().__init__(type(cause).__name__)
         self.cause = cause
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How an attempt ends; ``due_ms`` is when a failed one may be tried again."""
-
-    state: State
-    reason: Reason | None = None
-    due_ms: int | None = None
-
-
-SUCCESS = Ending(state=State.SUCCEEDED)
 
 
 class RunRow(BasePersistenceLayer):
@@ -122,7 +111,7 @@ class RunRow(BasePersistenceLayer):
         # The answer to a claim may be lost and the call repeated below us: then the
         # row that refuses the second one is our own.
         if outcome.done or outcome.row.get("claim_token") == self._token:
-            self.claim = self._claimed(outcome.row)
+            self.claim = self._claimed(outcome.row, now_ms)
             return
         self.verdict = refused(outcome.row, self._delivery)
         if self.verdict is Verdict.WAITING:
@@ -169,9 +158,11 @@ class RunRow(BasePersistenceLayer):
             add={"attempt": 1},
             remove=gone,
         )
-        return self._update(change, may_claim(delivery, generation, now_ms))
+        sk = f"{RUN}{delivery.agent}"
+        when = may_claim(delivery, generation, now_ms)
+        return self._table.update(delivery.event_id, sk, change, when=when)
 
-    def _claimed(self, row: Row) -> Claim:
+    def _claimed(self, row: Row, now_ms: int) -> Claim:
         return Claim(
             event_id=self._delivery.event_id,
             agent=self._delivery.agent,
@@ -179,31 +170,21 @@ class RunRow(BasePersistenceLayer):
             token=self._token,
             generation=row["generation"],
             attempt=row["attempt"],
-            lease_ends_ms=row["due_at"],
+            lease=Lease(row["due_at"], now_ms),
+            begun_ms=now_ms,
             effects_generation=row.get("effects_generation"),
         )
 
     def _end(self, ending: Ending) -> None:
-        attributes = {
-            "state": ending.state,
-            "finished_at": milliseconds(self._clock()),
-            "reason": ending.reason.to_row() if ending.reason else None,
-            "due_at": ending.due_ms,
-            "attention": ending.state if ending.state in ATTENTION else None,
-        }
-        change = Change(
-            set={name: v for name, v in attributes.items() if v is not None},
-            remove=[name for name, v in attributes.items() if v is None],
-        )
-        if self._update(change, Is("claim_token", self._token)).done:
+        claim = self.claim
+        if claim is None:
+            raise RuntimeError("an attempt ends that was never claimed")
+        now_ms = milliseconds(self._clock())
+        if end(self._table, claim.holding, ending, now_ms):
             self.ending = ending
             self.verdict = _VERDICTS[ending.state]
         else:
             self.verdict = Verdict.STALE
-
-    def _update(self, change: Change, when: Condition) -> Outcome:
-        sk = f"{RUN}{self._delivery.agent}"
-        return self._table.update(self._delivery.event_id, sk, change, when=when)
 
     def _nothing_to_run(self) -> NoReturn:
         # "Completed, no data" makes Powertools return at once, without an exception.

@@ -250,7 +250,7 @@ class Steps:
     def _alive(self) -> int:
         """Return the time, in milliseconds, while the lease lasts."""
         now_ms = milliseconds(self._clock())
-        if now_ms >= self._claim.lease_ends_ms:
+        if not self._claim.lease.lasts(now_ms):
             raise StaleClaim("the lease of this attempt is over")
         return now_ms
 

@@ -22,7 +22,8 @@ from lambdas.shared.ticks import Ticks
 from lambdas.worker import telling
 from lambdas.worker.claim import Verdict
 from lambdas.worker.delivery import Message, NotOurs
-from lambdas.worker.runner import Ports, Runner, TimeLeft
+from lambdas.worker.host import LambdaHost, TimeLeft
+from lambdas.worker.runner import Ports, Runner
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
@@ -56,7 +57,7 @@ class Worker:
         """
         try:
             message = Message.from_record(record.raw_event)
-            verdict = self._runner.take(message, lambda_context)
+            verdict = self._runner.take(message, LambdaHost(lambda_context))
         except NotOurs as error:
             telling.not_ours(self._agent.name, record.message_id, str(error))
             raise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from lambdas.shared.fleet import Agent
 from lambdas.shared.ledger import Bodies, TableLedger
 from lambdas.shared.story import RunRecord, Story
 from lambdas.shared.table import Table
-from lambdas.worker.claim import Verdict
+from lambdas.worker.claim import Claim, Verdict
 from lambdas.worker.delivery import Delivery, Message
 from lambdas.worker.runner import Ports, Runner
 from tests.fakes.clock import NOON, FakeClock
@@ -38,9 +38,22 @@ ISSUE = Event(
 
 @dataclass
 class FakeTime:
-    """A :class:`lambdas.worker.runner.TimeLeft` that stands still."""
+    """A :class:`lambdas.worker.host.Host` whose time stands still.
+
+    ``claims`` holds what it was told was claimed; ``signs`` counts signs of life.
+    """
 
     milliseconds: int = 60_000
+    stopping: bool = False
+    invocation: Mapping[str, str] | None = None
+    claims: list[Claim] = field(default_factory=list)
+    signs: int = 0
+
+    def claimed(self, claim: Claim) -> None:
+        self.claims.append(claim)
+
+    def alive(self) -> None:
+        self.signs += 1
 
     def get_remaining_time_in_millis(self) -> int:
         return self.milliseconds

@@ -12,6 +12,7 @@ from lambdas.shared import clock
 from lambdas.shared.effects import Repeat, repeat_of, sending
 from lambdas.shared.story import EFFECT, Status, operation_id
 from lambdas.worker.claim import Claim
+from lambdas.worker.lease import Lease
 from lambdas.worker.steps import Call, Steps
 from tests.fakes.github import FakeGitHub
 from tests.fakes.ledger import FakeBodies, FakeTable
@@ -95,6 +96,7 @@ class Attempt:
         """Send an effect in the next attempt, unless it happened in an earlier one."""
         repeat = repeat_of(fn) or (Repeat() if repeatable else None)
         number = next(self._attempts)
+        now_ms = clock.milliseconds(clock.now())
         claim = Claim(
             event_id=EVENT,
             agent=AGENT,
@@ -102,7 +104,8 @@ class Attempt:
             token=f"token-{number}",
             generation=0,
             attempt=number,
-            lease_ends_ms=clock.milliseconds(self.deadline),
+            lease=Lease(clock.milliseconds(self.deadline), now_ms),
+            begun_ms=now_ms,
         )
         steps = Steps(self.table, FakeBodies(), claim, clock.now, lambda: sending(self))
         call = Call(name=NAME, fn=fn, args=args, kwargs=kwargs, repeat=repeat)

@@ -20,6 +20,7 @@ from lambdas.worker.claim import Verdict
 from tests.fakes.worker import (
     ISSUE,
     TRIAGE,
+    FakeTime,
     MakeRig,
     Rig,
     Script,
@@ -76,10 +77,11 @@ class PowerCut(BaseException):
     """The process ends here: nothing after it is run."""
 
 
-class DiesAtStart:
+class DiesAtStart(FakeTime):
     """Lets the claim through; the process ends at the next use of its clock."""
 
     def __init__(self, rig: Rig) -> None:
+        super().__init__()
         self._rig = rig
 
     def get_remaining_time_in_millis(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from lambdas.shared.story import State
 from lambdas.shared.table import Condition, OneOf
-from lambdas.worker import runs
+from lambdas.worker import holding
 
 
 def always(*_: Any) -> Condition:
@@ -16,4 +16,4 @@ def always(*_: Any) -> Condition:
 
 
 def plant(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(runs, "Is", always)
+    patch.setattr(holding, "Is", always)
