@@ -8,17 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lambdas.receiver.places import Header, Place, fact, find, instant, text, walk
+from lambdas.receiver.places import Header, Place, find
 from lambdas.receiver.request import FORM, JSON, Answer, Request
 from lambdas.shared.errors import BellhopError, Code, Misconfigured, Rejected
 from lambdas.shared.event import Content, Event, Fact, event_id
 from lambdas.shared.observe import count, logger
+from lambdas.shared.values import clean, facts, instant, text, walk
 
 if TYPE_CHECKING:
     from lambdas.receiver.senders import Sender
-
-# What may travel on the bus beside the ids (DESIGN: flat, at most 4 KB).
-MOST_FACT_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +128,7 @@ def _event(sender: Sender, part: Part) -> Event:
         actor=text(_try(sender.actor, part)),
         thread=text(_try(sender.thread, part)),
         facts=_facts(sender, part),
-        headers={n: _clean(value) for n, value in kept.items()},
+        headers={n: clean(value) for n, value in kept.items()},
     )
 
 
@@ -152,31 +150,20 @@ def _delivery_id(sender: Sender, part: Part) -> str:
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
         raise Rejected(Code.NO_DELIVERY_ID, "the delivery id is missing")
     # Not cut as other texts are: event_id hashes what is too long to be a key.
-    return _clean(str(found))
+    return clean(str(found))
 
 
 def _facts(sender: Sender, part: Part) -> dict[str, Fact]:
     wanted = [(n, _try(place, part)) for n, place in sender.facts.items()]
     wanted += [_own_fact(part, place) for place in part.request.source.facts]
-    facts: dict[str, Fact] = {}
-    dropped: list[str] = []
-    size = len("{}")
-    for name, found in wanted:
-        value = fact(found)
-        if value is None or name in facts:
-            continue
-        size_with = size + len(json.dumps({name: value}, ensure_ascii=False).encode())
-        if size_with > MOST_FACT_BYTES:
-            dropped.append(name)
-            continue
-        facts[name], size = value, size_with
+    kept, dropped = facts(wanted)
     if dropped:
         logger.warning(
             "facts dropped, more than 4 KB",
             source=part.request.source.name,
             dropped=dropped,
         )
-    return facts
+    return kept
 
 
 def _own_fact(part: Part, place: str) -> tuple[str, Any]:
@@ -200,7 +187,3 @@ def _try(place: Place | None, part: Part) -> Any:
         ValueError,
     ):
         return None
-
-
-def _clean(value: str) -> str:
-    return value.encode("utf-8", "backslashreplace").decode()

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from lambdas.receiver.places import Header, Place, Unit, find, instant
+from lambdas.receiver.places import Header, Place, find
 from lambdas.receiver.request import Request
 from lambdas.shared.errors import Code, Misconfigured, Rejected
+from lambdas.shared.values import Unit, instant
 
 MINUTES_5 = 300
 

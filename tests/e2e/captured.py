@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from lambdas.receiver.places import instant
 from lambdas.receiver.senders import load
 from lambdas.shared import senders
 from lambdas.shared.fleet import FleetError, Generic, Source, parse
+from lambdas.shared.values import instant
 from local.stack import LocalStack
 
 Vector = Mapping[str, Any]

@@ -36,7 +36,6 @@ from lambdas.receiver.places import (
     Query,
     find,
     first,
-    walk,
 )
 from lambdas.receiver.reading import read
 from lambdas.receiver.request import Answer, Request, json_answer
@@ -61,6 +60,7 @@ from lambdas.receiver.schemes import (
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.event import Event
 from lambdas.shared.fleet import Source
+from lambdas.shared.values import walk
 
 __all__ = [
     "BODY",

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from lambdas.receiver import handler
-from lambdas.receiver.places import instant
 from lambdas.shared import senders
 from lambdas.shared.fleet import Generic
+from lambdas.shared.values import instant
 from tests import real_data
 from tests.unit.receiver.door import NOW, Call, Door, Heard
 

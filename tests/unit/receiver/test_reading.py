@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.receiver.places import Body, Header, instant, text, walk
-from lambdas.receiver.reading import MOST_FACT_BYTES
+from lambdas.receiver.places import Body, Header
 from lambdas.receiver.request import Request
 from lambdas.receiver.senders import Sender, Token
 from lambdas.shared.errors import Code, Rejected
 from lambdas.shared.event import Event
 from lambdas.shared.fleet import Source
+from lambdas.shared.values import MOST_FACT_BYTES, instant, text, walk
 from tests.unit.receiver.conftest import Told
 from tests.unit.receiver.door import NOW
 
