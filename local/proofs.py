@@ -1,10 +1,10 @@
 """``make test`` and ``make prove``: every check, one summary.
 
-One stage after another, except the end-to-end tests: they mostly wait (for a
-message to show again, for a clock), so the other engines' stages run meanwhile,
-and what they print comes at the end. All stages run, also after one has failed;
-the exit code is 0 only when all passed. The last line counts the tests of all
-stages together.
+Stages that start engines mostly wait (for a message to show again, for a clock),
+so they run aside, in lanes of their own, and what they print comes at the end.
+Within a lane it is one stage after another. All stages run, also after one has
+failed; the exit code is 0 only when all passed. The last line counts the tests of
+all stages together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,12 +33,12 @@ _WORTH_REPEATING = ("FAILED tests/", "ERROR tests/", "real data: ")
 class Stage:
     """One check: its name in the summary, and its command.
 
-    One that is ``aside`` runs beside those that follow it.
+    ``aside`` names the lane that it runs in, beside all others.
     """
 
     name: str
     command: list[str | Path]
-    aside: bool = False
+    aside: str | None = None
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Result:
     lines: list[str] = field(default_factory=list)
 
 
-def _pytest(name: str, *arguments: str, aside: bool = False) -> Stage:
+def _pytest(name: str, *arguments: str, aside: str | None = None) -> Stage:
     return Stage(name, [sys.executable, "-m", "pytest", *arguments], aside)
 
 
@@ -70,17 +70,17 @@ STAGES = [
     _pytest("model", "tests/model"),
     _pytest("flows", "tests/flows", "-n", "2"),
     _pytest("sdks", "tests/sdk"),
+    _pytest("dead letters", _DEAD_LETTERS),
     # A stack lives as long as its pytest: those of one folder end with its stage.
     _pytest(
         "end to end",
         "tests/e2e",
         *("-m", "not crash_matrix"),
         *(f"--ignore={folder}" for folder in (_DEAD_LETTERS, _SEEN_AND_SAFE)),
-        aside=True,
+        aside="the path",
     ),
-    _pytest("dead letters", _DEAD_LETTERS),
-    _pytest("seen and safe", _SEEN_AND_SAFE),
-    _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix"),
+    _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix", aside="the crashes"),
+    _pytest("seen and safe", _SEEN_AND_SAFE, aside="the crashes"),
 ]
 
 
@@ -112,18 +112,24 @@ def run(
 
 
 def run_all(stages: list[Stage], environ: Mapping[str, str]) -> list[Result]:
-    """Run the stages, those aside in threads; return their results in order."""
+    """Run the stages, those aside in their lanes; return results in their order."""
     kept: dict[str, list[str]] = {s.name: [] for s in stages if s.aside}
-    with ThreadPoolExecutor() as threads:
-        ended: list[Result | Future[Result]] = [
-            threads.submit(run, stage, environ, kept[stage.name].append)
-            if stage.aside
-            else run(stage, environ, _print)
-            for stage in stages
+
+    def run_lane(lane: str | None) -> list[Result]:
+        own = [stage for stage in stages if stage.aside == lane]
+        return [
+            run(each, environ, kept[each.name].append if lane else _print)
+            for each in own
         ]
+
+    aside = {stage.aside for stage in stages if stage.aside}
+    with ThreadPoolExecutor() as threads:
+        lanes = [threads.submit(run_lane, lane) for lane in sorted(aside)]
+        results = run_lane(None)
+        results += [result for lane in lanes for result in lane.result()]
     for lines in kept.values():
         _print("".join(lines))
-    return [each if isinstance(each, Result) else each.result() for each in ended]
+    return sorted(results, key=lambda result: stages.index(result.stage))
 
 
 def _print(text: str) -> None:
