@@ -105,6 +105,49 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """A source that nobody calls: the poller looks at what it publishes.
+
+    ``url`` is its address; without one the secret holds it. ``authorization`` says
+    how the secret is shown to the other side: ``bearer``, ``basic`` (it is
+    ``user:password``) or ``header:NAME``. Exactly one of ``cron`` and ``rate`` is
+    set. ``items`` is the JSON path of the list. Picks and ``facts`` are looked up in
+    an item. ``first_run`` says what is accepted when the feed is new to us: nothing,
+    all, or the newest so many; ``edits`` what becomes of an item that was changed
+    under its id; ``max_items`` how many are accepted in one run.
+    """
+
+    name: str
+    format: Literal["json", "rss"]
+    secret_name: str
+    url: str | None = None
+    authorization: str | None = None
+    cron: str | None = None
+    rate: str | None = None
+    timezone: str = "UTC"
+    items: str | None = None
+    id_from: Pick | None = None
+    kind_from: Pick = Pick(where="text", name="item")
+    time_from: Pick | None = None
+    tenant_from: Pick | None = None
+    facts: tuple[str, ...] = ()
+    first_run: Literal["nothing", "all"] | int = "nothing"
+    edits: Literal["ignore", "accept"] = "ignore"
+    max_items: int = 100
+    enabled: bool = True
+
+    @property
+    def secret(self) -> bool:
+        """Whether anything of it is secret: the address, or what proves us."""
+        return self.url is None or self.authorization is not None
+
+    @property
+    def expression(self) -> str:
+        """When it is looked at, as EventBridge Scheduler takes it."""
+        return f"cron({self.cron})" if self.cron else f"rate({self.rate})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
     """What one ``on`` entry asks for: an EventBridge pattern, on one bus."""
 
@@ -316,6 +359,7 @@ class Fleet:
 
     sources: Mapping[str, Source]
     agents: Mapping[str, Agent]
+    feeds: Mapping[str, Feed] = field(default_factory=lambda: _NOTHING)
     schedules: Mapping[str, Schedule] = field(default_factory=lambda: _NOTHING)
     calendars: Mapping[str, Calendar] = field(default_factory=lambda: _NOTHING)
     digest: Digest | None = None

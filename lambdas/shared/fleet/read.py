@@ -12,6 +12,7 @@ from typing import Any
 
 import lambdas
 from lambdas.shared.fleet.agents import read_agents
+from lambdas.shared.fleet.feeds import is_feed, read_feeds
 from lambdas.shared.fleet.model import (
     CALENDAR,
     CRON,
@@ -109,12 +110,16 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
     longest = int(_timeout_limit(own))
     source_tables = root.named("sources")
     agent_tables = root.named("agents")
-    sources = read_sources(source_tables, find_traits)
+    feed_tables = {n: t for n, t in source_tables.items() if is_feed(n, t)}
+    called = {n: t for n, t in source_tables.items() if n not in feed_tables}
+    sources = read_sources(called, find_traits)
+    feeds = read_feeds(feed_tables, sources)
     agents = read_agents(agent_tables, source_tables, longest_seconds=longest)
     schedule_tables = root.named("schedules")
     calendar_tables = root.named("calendars")
     _check_spelling("schedule", schedule_tables)
     _check_spelling("calendar", calendar_tables)
+    _check_spelling("feed", feed_tables)
     schedules = read_schedules(schedule_tables, agent_tables)
     calendars = read_calendars(calendar_tables, agent_tables)
     agents = {
@@ -128,6 +133,7 @@ def _fleet(root: Table, find_traits: FindTraits | None) -> Fleet:
             )
     fleet = Fleet(
         sources=sources,
+        feeds=feeds,
         agents=agents,
         schedules=schedules,
         calendars=calendars,

@@ -14,7 +14,7 @@ from lambdas.shared.fleet.problems import Table, did_you_mean
 SECRET_NAME = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}")
 A_SECRET_NAME = "a secret's name (letters, digits and /_+=.@-)"  # noqa: S105  words
 _PATH_PART = r"[^\s.\[\]]+(\[\d+\])*"
-_JSON_PATH = re.compile(rf"{_PATH_PART}(\.{_PATH_PART})*")
+JSON_PATH = re.compile(rf"{_PATH_PART}(\.{_PATH_PART})*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Facts travel on the bus, are logged and shown: no token may be among them.
 _CONFIDENTIAL = re.compile(r"(?i)(authorization|cookie|token|secret|password)$")
@@ -196,7 +196,7 @@ def _is_fact(place: str) -> bool:
     kind, _, name = place.partition(":")
     if kind == "header":
         return bool(_HEADER.fullmatch(name)) and not _CONFIDENTIAL.search(name)
-    return bool(_JSON_PATH.fullmatch(place))
+    return bool(JSON_PATH.fullmatch(place))
 
 
 def _cidrs(table: Table) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ def _pick(table: Table, key: str) -> Pick | None:
     where, _, name = value.partition(":")
     checks: dict[str, Callable[[str], object]] = {
         "header": _HEADER.fullmatch,
-        "body": _JSON_PATH.fullmatch,
+        "body": JSON_PATH.fullmatch,
     }
     if key == "kind_from":
         checks["text"] = str.strip

@@ -19,7 +19,7 @@ from lambdas.shared.fleet.problems import NAME, Table, did_you_mean, shown
 from lambdas.shared.fleet.sources import A_SECRET_NAME, SECRET_NAME
 
 # Six digits of days are 2,700 years: more would lead beyond what a date can be.
-_RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d{1,5}) (minutes|hours|days)")
+RATE = re.compile(r"1 (minute|hour|day)|([2-9]|[1-9]\d{1,5}) (minutes|hours|days)")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
@@ -66,8 +66,8 @@ ITEMS_BYTES = 200_000
 
 
 def _schedule(name: str, table: Table, agents: Collection[str]) -> Schedule:
-    cron = _cron(table)
-    rate = table.matching("rate", _RATE, "a rate like '15 minutes'")
+    cron = read_cron(table)
+    rate = table.matching("rate", RATE, "a rate like '15 minutes'")
     at = _instant(table)
     if sum(table.has(key) for key in ("cron", "rate", "at")) != 1:
         table.problem("", "want exactly one of cron, rate, at")
@@ -104,7 +104,8 @@ def _instant(table: Table) -> str | None:
     return None
 
 
-def _cron(table: Table) -> str | None:
+def read_cron(table: Table) -> str | None:
+    """Return the table's cron expression; one that never fires is a problem."""
     text = table.text("cron", want="six fields like '0 6 ? * MON-FRI *'")
     if text is None:
         return None

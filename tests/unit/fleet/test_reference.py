@@ -13,6 +13,7 @@ from lambdas.shared.fleet import (
     Calendar,
     CalendarRule,
     Digest,
+    Feed,
     Fleet,
     Generic,
     Schedule,
@@ -24,12 +25,13 @@ _REFERENCE = Path(__file__).resolve().parents[3] / "docs/reference/fleet.md"
 _NO_KEYS = {"name", "generic", "options", "sources", "agents", "schedules"} | {
     "calendars",
     "digest",
+    "feeds",
 }
 
 
 @pytest.mark.parametrize(
     "table",
-    [Source, Generic, Agent, Schedule, Calendar, CalendarRule, Digest, Fleet],
+    [Source, Generic, Agent, Schedule, Calendar, CalendarRule, Digest, Feed, Fleet],
     ids=lambda table: table.__name__,
 )
 def test_every_key_is_explained(table: Any) -> None:
