@@ -16,14 +16,14 @@ from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.adapters.secretsmanager import SecretsManager
 from lambdas.shared.adapters.sqs import SqsVisibility
 from lambdas.shared.errors import BellhopError
-from lambdas.shared.fleet import Agent, deployed
+from lambdas.shared.fleet import Agent, Fleet, deployed
 from lambdas.shared.secrets import Secrets
 from lambdas.shared.ticks import Ticks
 from lambdas.worker import telling
 from lambdas.worker.claim import Verdict
 from lambdas.worker.delivery import Message, NotOurs
 from lambdas.worker.host import LambdaHost, TimeLeft
-from lambdas.worker.runner import Ports, Runner
+from lambdas.worker.runner import Ports, Runner, Visibility
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
@@ -97,6 +97,14 @@ def from_settings(settings: WorkerSettings) -> Worker:
     """Return the worker of a deployed function; nothing is called yet."""
     fleet = deployed()
     agent = fleet.agents[settings.agent_name]
+    queue = SqsVisibility(settings.queue_url)
+    return Worker(agent, runner_of(agent, fleet, settings, queue))
+
+
+def runner_of(
+    agent: Agent, fleet: Fleet, settings: WorkerSettings, queue: Visibility
+) -> Runner:
+    """Return the runner of ``agent`` over AWS; ``queue`` hides what is due later."""
     secrets = Secrets(SecretsManager(), clock.now)
     ledger = dynamodb.ledger(settings, ledger_days=fleet.ledger_days)
     table = dynamodb.table(settings)
@@ -105,11 +113,11 @@ def from_settings(settings: WorkerSettings) -> Worker:
         ledger=ledger,
         table=table,
         bodies=S3Bodies(settings.payload_bucket),
-        queue=SqsVisibility(settings.queue_url),
+        queue=queue,
         secret_of=lambda name: secrets.get(name).current,
         clock=clock.now,
         chance=random.SystemRandom().uniform,
         token=lambda: uuid.uuid4().hex,
         run_over=ticks.run_over,
     )
-    return Worker(agent, Runner(agent, ports))
+    return Runner(agent, ports)
