@@ -216,6 +216,8 @@ def _for_this_machine(asset: Path, fleet: Path) -> Path:
         sets.append("zones")
     if "icalendar" in there:
         sets.append("calendars")
+    if "defusedxml" in there:
+        sets.append("feeds")
     senders = {path.name for path in packaging.installed("senders").iterdir()}
     if senders <= there:
         sets.append("senders")

@@ -36,6 +36,7 @@ SETS = {
     "senders": ROOT / "lambdas/requirements/senders.txt",
     "zones": ROOT / "lambdas/requirements/zones.txt",
     "calendars": ROOT / "lambdas/requirements/calendars.txt",
+    "feeds": ROOT / "lambdas/requirements/feeds.txt",
     "agents": ROOT / "agents/requirements.txt",
 }
 
@@ -43,7 +44,7 @@ SETS = {
 _RECIPE = b"4"
 
 # Changes whenever stage() puts something else together from the same files.
-_STAGING = b"3"
+_STAGING = b"4"
 
 # Left out of every asset: what the dev machine made, what only set-up reads.
 _LEFT_OUT = shutil.ignore_patterns(
@@ -184,8 +185,9 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     for dependency in dependencies:
         shutil.copytree(dependency, aside, copy_function=_link, dirs_exist_ok=True)
     unused = unused_senders(fleet_path)
-    if "calendars" not in names:  # it could not even be imported
-        unused.add(ROOT / "lambdas/planner")
+    # Without their libraries these could not even be imported.
+    alone = {"calendars": "planner", "feeds": "poller"}
+    unused |= {ROOT / "lambdas" / alone[name] for name in alone.keys() - set(names)}
     left_out = _without(unused)
     for package in code:
         shutil.copytree(ROOT / package, aside / package, ignore=left_out)

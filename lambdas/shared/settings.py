@@ -118,6 +118,11 @@ class PlannerSettings(LedgerSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PollerSettings(LedgerSettings):
+    """The poller writes events down, and how far it has come."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerSettings(LedgerSettings):
     """A worker serves one agent from one queue."""
 

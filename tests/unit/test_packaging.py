@@ -143,7 +143,7 @@ def test_set_that_brings_the_same_file_again_leaves_the_other_set_alone(
 
 FUNCTIONS = {"receiver": ["senders"], "worker": ["agents"], "relay": [], "sweep": []}
 FUNCTIONS |= {"cron": ["zones"], "watcher": ["zones"]}
-FUNCTIONS |= {"planner": ["zones", "calendars"]}
+FUNCTIONS |= {"planner": ["zones", "calendars"], "poller": ["feeds"]}
 IN_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "urllib3", "jmespath", "dateutil")
 
 

@@ -1,0 +1,1 @@
+"""Looks at feeds, and accepts what is new in them as events."""
