@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lambdas.receiver.places import Header, Place, find
@@ -17,6 +18,13 @@ from lambdas.shared.values import clean, facts, instant, text, walk
 
 if TYPE_CHECKING:
     from lambdas.receiver.senders import Sender
+
+
+# Nobody's request holds more: SendGrid's end at 768 KB, Meta's at 1,000 events.
+MOST_EVENTS = 10_000
+# Each of several events is kept with the words that stand around all of them: a
+# request of megabytes must not become gigabytes.
+MOST_EVENT_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,26 +85,52 @@ def _read(sender: Sender, request: Request) -> list[Event] | Answer:
     if sender.split is None:
         return [_event(sender, Part(request=request, data=data))]
     events: list[Event] = []
-    refusals: list[Rejected] = []
-    for index, item in enumerate(sender.split(data)):
+    refusals = _Refusals()
+    size = 0
+    for index, item in enumerate(itertools.islice(sender.split(data), MOST_EVENTS + 1)):
+        if index == MOST_EVENTS:
+            raise Rejected(Code.BODY_TOO_LARGE, f"more than {MOST_EVENTS} events")
         part = Part(request=request, data=item, index=index, alone=False)
         try:
-            events.append(_event(sender, part))
+            event = _event(sender, part)
         except Rejected as refused:
-            refusals.append(refused)
-    if refusals and not events:
-        raise refusals[0]
-    _tell(request, refusals)
+            refusals.add(refused)
+            continue
+        events.append(event)
+        size += len(event.body)
+        if size > MOST_EVENT_BYTES:
+            raise Rejected(
+                Code.BODY_TOO_LARGE,
+                f"its events make more than {MOST_EVENT_BYTES} bytes",
+            )
+    if refusals.first and not events:
+        raise refusals.first
+    refusals.tell(request.source.name)
     return events
 
 
-def _tell(request: Request, refusals: list[Rejected]) -> None:
-    name = request.source.name
-    for refused in refusals:
-        count("EventsRefused", Source=name, Reason=refused.code.value)
-        logger.error(
-            "event of a batch refused", source=name, code=refused.code, why=str(refused)
-        )
+@dataclass(slots=True)
+class _Refusals:
+    """What was refused of a request's events: told once per code, however many."""
+
+    first: Rejected | None = None
+    _by_code: dict[Code, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, refused: Rejected) -> None:
+        self.first = self.first or refused
+        number, why = self._by_code.get(refused.code, (0, str(refused)))
+        self._by_code[refused.code] = (number + 1, why)
+
+    def tell(self, source: str) -> None:
+        for code, (number, why) in self._by_code.items():
+            count("EventsRefused", number, Source=source, Reason=code.value)
+            logger.error(
+                "events of a batch refused",
+                source=source,
+                code=code,
+                events=number,
+                why=why,
+            )
 
 
 def _decoded(sender: Sender, request: Request) -> Any:

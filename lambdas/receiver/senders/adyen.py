@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -50,11 +50,11 @@ _SIGNED = (
 )
 
 
-def _items(data: Any) -> list[Any]:
+def _items(data: Any) -> Iterator[Any]:
+    # One by one: nothing is proven yet, and the first may end it.
     wrapped = walk(data, "notificationItems")
-    if not isinstance(wrapped, list):
-        return []
-    return [walk(each, "NotificationRequestItem") for each in wrapped]
+    for each in wrapped if isinstance(wrapped, list) else ():
+        yield walk(each, "NotificationRequestItem")
 
 
 def _text(item: Any) -> bytes:
@@ -67,7 +67,7 @@ class _SignedItems:
     """Each item's own signature; one that proves itself vouches for no other."""
 
     def speaks(self, request: Request) -> bool:
-        return bool(_items(request.data))
+        return bool(walk(request.data, "notificationItems.0"))
 
     def verify(self, request: Request, secrets: Sequence[str], now: datetime) -> int:  # noqa: ARG002 - no time
         found = {self._one(item, secrets) for item in _items(request.data)}
@@ -85,8 +85,8 @@ class _SignedItems:
         raise Rejected(Code.BAD_SIGNATURE, "an item's signature does not match")
 
 
-def _split(data: Any) -> Iterable[Any]:
-    return _items(data) or [data]
+def _split(data: Any) -> Iterator[Any]:
+    return _items(data) if walk(data, "notificationItems.0") else iter([data])
 
 
 def _id(message: Message) -> str | None:

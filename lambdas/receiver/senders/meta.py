@@ -14,7 +14,7 @@ Not protected: no time is signed; a replay is the same body. The verify token
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lambdas.receiver.senders import (
@@ -40,19 +40,24 @@ def _greet(request: Request, _: Sequence[str]) -> Answer | None:
     return Answer(body=request.arguments.get("hub.challenge", ""))
 
 
-def _split(data: Any) -> Iterable[Any]:
-    """Yield each change with its entry's id and time around it."""
-    found = []
+def _split(data: Any) -> Iterator[Any]:
+    """Yield each change with its entry's id and time around it, or the whole."""
+    changes = _changes(data)
+    one = next(changes, None)
+    yield data if one is None else one
+    yield from changes
+
+
+def _changes(data: Any) -> Iterator[Any]:
     entries = walk(data, "entry")
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in entries if isinstance(entries, list) else ():
         told = {"object": walk(data, "object")}
         told |= {key: walk(entry, key) for key in ("id", "time")}
         for name in ("changes", "messaging"):
             changes = walk(entry, name)
-            for change in changes if isinstance(changes, list) else []:
+            for change in changes if isinstance(changes, list) else ():
                 if isinstance(change, dict):
-                    found.append({**told, "field": name, **change})
-    return found or [data]
+                    yield {**told, "field": name, **change}
 
 
 def _kind(message: Message) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 from cli.signers import Signer
 from lambdas.shared.errors import Unavailable
 from tests.unit.receiver import proving, signed
+from tests.unit.receiver.conftest import Told
 from tests.unit.receiver.door import Call, Door, Heard
 
 
@@ -102,3 +103,59 @@ def test_hubspot_events_of_one_id_are_told_apart() -> None:
     knock(door, "hubspot", [one, {**one, "objectId": 2}, {**one, "attemptNumber": 1}])
 
     assert len(door.accepted) == 2
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_junk_of_a_batch_is_told_once_however_much(name: str, told: Told) -> None:
+    heard = knock(signed.door(name), name, [*sample(name), *[0] * 5000])
+
+    lines = told()
+    assert heard.status == 200
+    assert [n["events"] for n in lines if "events" in n] == [5000]
+    assert [n["EventsRefused"] for n in lines if "EventsRefused" in n] == [[5000.0]]
+
+
+def enveloped(name: str, events: list[Any]) -> Call:
+    """Return a signed request with ``events`` in it, in the sender's own wrapping."""
+    wrapped: dict[str, Any] = {
+        "adyen": {
+            "notificationItems": [
+                {"NotificationRequestItem": {"additionalData": {}}} for _ in events
+            ]
+        },
+        "hubspot": events,
+        "line": {"events": events},
+        "meta": {"object": "page", "entry": [{"id": "1", "changes": events}]},
+        "microsoft-graph": {"value": events},
+        "okta": {"data": {"events": events}},
+        "sendgrid": events,
+    }
+    draft = signed.draft(name, json.dumps(wrapped[name]).encode())
+    return signed.arriving(Signer(name).sign(draft))
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_more_events_than_anybody_sends_are_refused(name: str, told: Told) -> None:
+    """A holder of the secret is no reason to work for minutes."""
+    junk = (
+        {"clientState": signed.secret(name)} if name == "microsoft-graph" else {"a": 0}
+    )
+    door = signed.door(name)
+
+    heard = door.knock(enveloped(name, [junk] * 10_001))
+
+    assert (heard.status, heard.error) == (413, "body_too_large")
+    assert door.accepted == []
+    assert [n["why"] for n in told() if "why" in n] == ["more than 10000 events"]
+
+
+def test_words_around_many_events_do_not_multiply_without_end() -> None:
+    changes = [{"field": "feed", "value": n} for n in range(400)]
+    entry = {"id": "x" * 200_000, "changes": changes}
+    body = json.dumps({"object": "page", "entry": [entry]}).encode()
+    door = signed.door("meta")
+
+    heard = door.knock(signed.arriving(Signer("meta").sign(signed.draft("meta", body))))
+
+    assert (heard.status, heard.error) == (413, "body_too_large")
+    assert door.accepted == []
