@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from lambdas.shared.errors import Unavailable
 from lambdas.shared.fetch import Reply
+from lambdas.shared.networks import is_public
 from lambdas.shared.outside import address
 
 if TYPE_CHECKING:
@@ -105,21 +106,11 @@ def public_address(host: str) -> str:
 
     found = socket.getaddrinfo(host, _PORT, type=socket.SOCK_STREAM)
     addresses = [str(entry[4][0]) for entry in found]
-    private = [a for a in addresses if not _is_public(a)]
+    private = [a for a in addresses if not is_public(a)]
     if private:
         raise Unavailable(f"{host} leads into a private network: {private[0]}")
     # Lambda reaches IPv4 from everywhere.
     return min(addresses, key=lambda a: ":" in a)
-
-
-def _is_public(text: str) -> bool:
-    import ipaddress
-
-    ip = ipaddress.ip_address(text.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        # An IPv4 address in the clothes of an IPv6 one.
-        ip = ip.ipv4_mapped or ip.sixtofour or ip
-    return ip.is_global and not ip.is_multicast
 
 
 def _read(answer: HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:

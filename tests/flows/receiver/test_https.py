@@ -126,7 +126,7 @@ def test_nobody_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
 PRIVATE = ["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"]
 PRIVATE += ["100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "fe80::1"]  # noqa: S104
 PRIVATE += ["fd00::1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", "2002:a00:1::"]
-PRIVATE += ["ff02::1", "::", "fe80::1%eth0"]
+PRIVATE += ["ff02::1", "::", "fe80::1%eth0", "64:ff9b::a9fe:a9fe", "::a9fe:a9fe"]
 
 
 @pytest.mark.parametrize("address", PRIVATE)
