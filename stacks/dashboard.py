@@ -156,10 +156,7 @@ class Dashboard(Construct):
         names = [worker.agent.name for worker in self._fleet.workers]
         done = [ours("AcceptedToDoneSeconds", "p95", Agent=name) for name in names]
         dead = [ours("RunsDead", Agent=name) for name in names]
-        busy = [
-            _lambda("ConcurrentExecutions", worker.function, "Maximum")
-            for worker in self._fleet.workers
-        ]
+        busy = [worker.at_work for worker in self._fleet.workers]
         return [
             _graph("Agents: p95 seconds from accepted to done", done, _THIRD),
             _graph("Agents: runs that died", dead, _THIRD),
@@ -168,7 +165,7 @@ class Dashboard(Construct):
 
     def _functions(self) -> list[cloudwatch.IWidget]:
         fleet = self._fleet
-        functions = [*fleet.functions.values(), *(w.function for w in fleet.workers)]
+        functions = [*fleet.functions.values(), *fleet.worker_functions]
         return [
             _graph(
                 f"Functions: {name.lower()}",

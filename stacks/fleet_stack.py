@@ -17,6 +17,8 @@ from stacks.code import Assets
 from stacks.dashboard import Dashboard
 from stacks.digest import Digest
 from stacks.encryption import Encryption
+from stacks.fargate.containers import Containers
+from stacks.fargate.network import Network
 from stacks.function import Functions
 from stacks.ingress import Ingress
 from stacks.ledger import Ledger
@@ -27,6 +29,7 @@ from stacks.secrets import Secrets
 from stacks.signals import Watched, add_all, watched
 from stacks.sweep import Sweep
 from stacks.timer import ScheduleGroup
+from stacks.work import Places
 from stacks.workers import Workers
 
 # CloudFormation takes 500; the rest is room for one careful change.
@@ -48,6 +51,7 @@ class FleetStack(Stack):
     ) -> None:
         """Build the fleet; ``traits`` are those of each source's sender."""
         super().__init__(scope, id, **kwargs)
+        self._fleet = fleet
         encryption = Encryption(self, "Encryption")
         ledger = Ledger(
             self, "Ledger", encryption=encryption, ledger_days=fleet.ledger_days
@@ -57,61 +61,14 @@ class FleetStack(Stack):
             self, "Secrets", names=_secret_names(fleet, traits), encryption=encryption
         )
         bus = Bus(self, "Bus", failures=failures)
+        places = Places(ledger=ledger, bus=bus, secrets=secrets, encryption=encryption)
         functions = Functions(assets=assets, encryption=encryption, traits=traits)
-        ingress = Ingress(
-            self,
-            "Ingress",
-            functions=functions,
-            warm=fleet.warm or 0,
-            reserved=fleet.reserved_receivers,
-            ledger=ledger,
-            secrets=secrets,
-            encryption=encryption,
-        )
-        workers = Workers(
-            self,
-            "Workers",
-            agents=fleet.agents,
-            functions=functions,
-            ledger=ledger,
-            bus=bus,
-            secrets=secrets,
-            encryption=encryption,
-        )
+        ingress = self._make_door(functions, places)
+        workers = self._make_workers(functions, places, assets)
         group = ScheduleGroup(self, "Clock", failures=failures)
         self._make_carriers(functions, ledger, bus, group, workers)
-        if fleet.schedules:
-            Schedules(
-                self,
-                "Schedules",
-                schedules=fleet.schedules,
-                group=group,
-                functions=functions,
-                ledger=ledger,
-            )
-        if fleet.calendars:
-            Calendars(
-                self,
-                "Calendars",
-                calendars=fleet.calendars,
-                clock=group,
-                functions=functions,
-                ledger=ledger,
-                secrets=secrets,
-            )
-        if fleet.digest is not None:
-            Digest(
-                self,
-                "Digest",
-                settings=fleet.digest,
-                functions=functions,
-                dead_letters=workers.dead_letters,
-                ledger=ledger,
-                failures=failures,
-                schedules=group,
-                secrets=secrets,
-                encryption=encryption,
-            )
+        self._make_timed(functions, places, group)
+        self._make_digest(functions, places, group, workers, failures)
         self._watch(
             watched(
                 self,
@@ -127,6 +84,45 @@ class FleetStack(Stack):
         self._tell_queues(failures, workers)
         self._pin(fleet.region)
         self._refuse_oversize(len(fleet.agents))
+
+    def _make_door(self, functions: Functions, places: Places) -> Ingress:
+        """Where events come in from the internet."""
+        return Ingress(
+            self,
+            "Ingress",
+            functions=functions,
+            warm=self._fleet.warm or 0,
+            reserved=self._fleet.reserved_receivers,
+            ledger=places.ledger,
+            secrets=places.secrets,
+            encryption=places.encryption,
+        )
+
+    def _make_workers(
+        self, functions: Functions, places: Places, assets: Assets
+    ) -> Workers:
+        """The agents; what containers need is there only where some agent polls."""
+        fleet, containers = self._fleet, None
+        if fleet.polling:
+            network = Network(
+                self,
+                "Network",
+                vpc=fleet.vpc,
+                subnets=fleet.subnets,
+                public_ip=fleet.public_ip,
+            )
+            containers = Containers(
+                self, "Containers", network=network, image=assets.image()
+            )
+            self._say("Cluster", containers.cluster.ref)
+        return Workers(
+            self,
+            "Workers",
+            agents=fleet.agents,
+            functions=functions,
+            containers=containers,
+            places=places,
+        )
 
     def _make_carriers(
         self,
@@ -153,6 +149,54 @@ class FleetStack(Stack):
             bus=bus,
             schedules=group,
             queues=workers.queues,
+        )
+
+    def _make_timed(
+        self, functions: Functions, places: Places, group: ScheduleGroup
+    ) -> None:
+        """What comes by the clock: ticks, and the tasks of calendars."""
+        if self._fleet.schedules:
+            Schedules(
+                self,
+                "Schedules",
+                schedules=self._fleet.schedules,
+                group=group,
+                functions=functions,
+                ledger=places.ledger,
+            )
+        if self._fleet.calendars:
+            Calendars(
+                self,
+                "Calendars",
+                calendars=self._fleet.calendars,
+                clock=group,
+                functions=functions,
+                ledger=places.ledger,
+                secrets=places.secrets,
+            )
+
+    def _make_digest(
+        self,
+        functions: Functions,
+        places: Places,
+        group: ScheduleGroup,
+        workers: Workers,
+        failures: FailureQueues,
+    ) -> None:
+        """The morning's word on what is dead, where somebody wants it."""
+        if self._fleet.digest is None:
+            return
+        Digest(
+            self,
+            "Digest",
+            settings=self._fleet.digest,
+            functions=functions,
+            dead_letters=workers.dead_letters,
+            ledger=places.ledger,
+            failures=failures,
+            schedules=group,
+            secrets=places.secrets,
+            encryption=places.encryption,
         )
 
     def _watch(self, fleet: Watched, encryption: Encryption) -> None:

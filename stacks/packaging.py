@@ -37,6 +37,7 @@ SETS = {
     "zones": ROOT / "lambdas/requirements/zones.txt",
     "calendars": ROOT / "lambdas/requirements/calendars.txt",
     "feeds": ROOT / "lambdas/requirements/feeds.txt",
+    "container": ROOT / "lambdas/requirements/container.txt",
     "agents": ROOT / "agents/requirements.txt",
 }
 
@@ -183,7 +184,7 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
         return asset
     aside = Path(tempfile.mkdtemp(prefix="staging-", dir=BUILD))
     for dependency in dependencies:
-        shutil.copytree(dependency, aside, copy_function=_link, dirs_exist_ok=True)
+        shutil.copytree(dependency, aside, copy_function=link, dirs_exist_ok=True)
     unused = unused_senders(fleet_path)
     # Without their libraries these could not even be imported.
     alone = {"calendars": "planner", "feeds": "poller"}
@@ -233,7 +234,8 @@ def own_agents(fleet_path: Path) -> Path | None:
     return folder if folder.is_dir() and folder != ROOT / "agents" else None
 
 
-def _link(source: str, copy: str) -> None:
+def link(source: str, copy: str) -> None:
+    """Put a file at ``copy`` as well, without a copy where the disk allows that."""
     # Two sets may bring the same file: never write into what is linked already.
     Path(copy).unlink(missing_ok=True)
     try:
@@ -248,7 +250,7 @@ def drop_old_assets() -> None:
     """Remove what was staged, or left half staged, and not asked for in a week."""
     week_ago = time.time() - _KEPT_SECONDS
     for path in BUILD.glob("*-*"):
-        is_staged = path.name.startswith(("asset-", "staging-", "building-"))
+        is_staged = path.name.startswith(("asset-", "image-", "staging-", "building-"))
         if is_staged and path.stat().st_mtime < week_ago:
             shutil.rmtree(path, ignore_errors=True)
 

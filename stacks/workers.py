@@ -1,22 +1,19 @@
-"""The agents: for each a queue, its dead letters, a function and its rules."""
+"""The agents' workers: a function each, or containers that poll."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lambdas.shared.fleet import DLQ_RETENTION_DAYS, QUEUE_RETENTION_DAYS, Agent
-from lambdas.shared.settings import WorkerSettings
-from stacks.bus import Bus
-from stacks.encryption import Encryption
+from lambdas.shared.fleet import Agent
+from stacks.fargate.containers import Containers
+from stacks.fargate.service import PollingWorker
 from stacks.function import Functions
-from stacks.ledger import BODIES, RESULTS, Ledger
-from stacks.queues import make_queue
-from stacks.secrets import Secrets
+from stacks.work import Places, Worker
 
 
 class Workers(Construct):
@@ -29,26 +26,36 @@ class Workers(Construct):
         *,
         agents: Mapping[str, Agent],
         functions: Functions,
-        ledger: Ledger,
-        bus: Bus,
-        secrets: Secrets,
-        encryption: Encryption,
+        containers: Containers | None,
+        places: Places,
     ) -> None:
-        """Make them; none knows of another."""
+        """Make them; none knows of another.
+
+        ``containers`` is what those that poll share; None where no agent does.
+        """
         super().__init__(scope, id)
-        self.by_agent = {
-            name: Worker(
-                self,
-                agent.logical_name,
-                agent=agent,
-                functions=functions,
-                ledger=ledger,
-                bus=bus,
-                secrets=secrets,
-                encryption=encryption,
-            )
-            for name, agent in agents.items()
-        }
+        self.calling: dict[str, CalledWorker] = {}
+        self.polling: dict[str, PollingWorker] = {}
+        for name, agent in agents.items():
+            if agent.polls and containers is not None:
+                self.polling[name] = PollingWorker(
+                    self,
+                    agent.logical_name,
+                    agent=agent,
+                    containers=containers,
+                    places=places,
+                )
+            else:
+                self.calling[name] = CalledWorker(
+                    self,
+                    agent.logical_name,
+                    agent=agent,
+                    functions=functions,
+                    places=places,
+                )
+        made: dict[str, Worker] = {**self.calling, **self.polling}
+        #: Every worker by the agent's name, in the fleet's order.
+        self.by_agent = {name: made[name] for name in agents}
 
     @property
     def dead_letters(self) -> dict[str, sqs.Queue]:
@@ -61,8 +68,8 @@ class Workers(Construct):
         return {name: worker.queue for name, worker in self.by_agent.items()}
 
 
-class Worker(Construct):
-    """One agent: its function may do what its table in the fleet file says."""
+class CalledWorker(Worker):
+    """A worker that Lambda calls: a function, one message at a time."""
 
     def __init__(
         self,
@@ -71,35 +78,26 @@ class Worker(Construct):
         *,
         agent: Agent,
         functions: Functions,
-        ledger: Ledger,
-        bus: Bus,
-        secrets: Secrets,
-        encryption: Encryption,
+        places: Places,
     ) -> None:
-        """Make the worker, and the rules that put work on its queue."""
-        super().__init__(scope, id)
-        self._make_queues(agent, encryption)
+        """Make the function, and the mapping that calls it."""
+        super().__init__(scope, id, agent=agent, places=places)
         self.function = worker = functions.make(
             self,
             "Worker",
             name="worker",
-            settings=WorkerSettings(
-                ledger_table=ledger.table.table_name,
-                payload_bucket=ledger.bucket.bucket_name,
-                agent_name=agent.name,
-                queue_url=self.queue.queue_url,
-            ),
+            settings=self.settings,
             timeout_seconds=agent.timeout_seconds,
             memory_mb=agent.memory_mb,
             environment=agent.environment,
         )
-        bus.deliver(self, agent, self.queue)
-        ledger.allow(worker.role, "GetItem", "PutItem", "UpdateItem", "Query")
-        ledger.allow_get(worker.role, BODIES, RESULTS)
-        ledger.allow_put(worker.role, BODIES, RESULTS)
-        secrets.allow(worker.role, agent.secrets)
-        _allow_receive(worker.role, self.queue, encryption)
-        _widen(worker.role, agent)
+        self.let_work(worker.role)
+        # A run that is near its time limit goes on under a message to its own queue.
+        # Lambda takes that for a mistake and stops it after some 16 times, unless
+        # told otherwise; max_duration_seconds is what ends such a run.
+        cast(
+            "lambda_.CfnFunction", worker.function.node.default_child
+        ).recursive_loop = "Allow"
         lambda_.EventSourceMapping(
             self,
             "Messages",
@@ -108,46 +106,4 @@ class Worker(Construct):
             batch_size=agent.batch_size,
             max_concurrency=agent.max_concurrency,
             report_batch_item_failures=True,
-        )
-
-    def _make_queues(self, agent: Agent, encryption: Encryption) -> None:
-        # No redrive allow policy: it would have to name the queue, which names the
-        # DLQ already; CloudFormation knows no way out but names of our own.
-        self.dead_letters = make_queue(
-            self, "DeadLetters", encryption=encryption, days=DLQ_RETENTION_DAYS
-        )
-        self.queue = make_queue(
-            self,
-            "Queue",
-            encryption=encryption,
-            days=QUEUE_RETENTION_DAYS,
-            visibility_seconds=agent.visibility_seconds,
-            dead_letters=sqs.DeadLetterQueue(
-                queue=self.dead_letters, max_receive_count=agent.max_receives
-            ),
-        )
-
-
-def _allow_receive(role: iam.IRole, queue: sqs.Queue, encryption: Encryption) -> None:
-    role.add_to_principal_policy(
-        iam.PolicyStatement(
-            actions=[
-                "sqs:ChangeMessageVisibility",
-                "sqs:DeleteMessage",
-                "sqs:GetQueueAttributes",
-                "sqs:ReceiveMessage",
-            ],
-            resources=[queue.queue_arn],
-        )
-    )
-    encryption.allow_receive(role)
-
-
-def _widen(role: iam.IRole, agent: Agent) -> None:
-    """Let ``role`` do what the agent's ``allow`` says; the fleet has no wildcards."""
-    for grant in agent.allow:
-        role.add_to_principal_policy(
-            iam.PolicyStatement(
-                actions=list(grant.actions), resources=list(grant.resources)
-            )
         )

@@ -68,15 +68,7 @@ def _dead_letters(fleet: Watched) -> list[Alarm]:
 
 def _at_cap(fleet: Watched) -> list[Alarm]:
     caps = [worker.agent.max_concurrency for worker in fleet.workers]
-    metrics = [
-        Metric(
-            namespace="AWS/Lambda",
-            name="ConcurrentExecutions",
-            statistic="Maximum",
-            dimensions={"FunctionName": worker.function},
-        )
-        for worker in fleet.workers
-    ]
+    metrics = [worker.at_work for worker in fleet.workers]
     found, start = [], 0
     for number, few in portions(metrics):
         shares = ",".join(
@@ -108,9 +100,9 @@ def _crashing(fleet: Watched) -> list[Alarm]:
         Metric(
             namespace="AWS/Lambda",
             name="Errors",
-            dimensions={"FunctionName": worker.function},
+            dimensions={"FunctionName": function},
         )
-        for worker in fleet.workers
+        for function in fleet.worker_functions
     ]
     return [
         Alarm(

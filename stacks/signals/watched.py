@@ -11,11 +11,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 
 from lambdas.shared.fleet import Agent, Fleet
+from stacks import work
 from stacks.alarms import MOST_METRICS, Metric
+from stacks.fargate.service import PollingWorker
 from stacks.function import Function, Functions
 from stacks.ingress import Ingress
 from stacks.queues import FailureQueues
-from stacks.workers import Workers
+from stacks.workers import CalledWorker, Workers
 
 # What one query of the logs looks at, by CloudWatch's own limit.
 MOST_LOGS = 50
@@ -23,12 +25,37 @@ MOST_LOGS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """One agent's worker, by the names that AWS counts under."""
+    """One agent's worker, by the names that AWS counts under.
+
+    It is a function, or a service of containers that poll.
+    """
 
     agent: Agent
-    function: str
     queue: str
     dead_letters: str
+    function: str | None = None
+    service: Mapping[str, str] | None = None
+
+    @property
+    def at_work(self) -> Metric:
+        """How many of its runs are at work at once.
+
+        Of a worker that polls: the messages that somebody has received. One that waits
+        for its next attempt counts among them.
+        """
+        if self.function is None:
+            return Metric(
+                namespace="AWS/SQS",
+                name="ApproximateNumberOfMessagesNotVisible",
+                statistic="Maximum",
+                dimensions={"QueueName": self.queue},
+            )
+        return Metric(
+            namespace="AWS/Lambda",
+            name="ConcurrentExecutions",
+            statistic="Maximum",
+            dimensions={"FunctionName": self.function},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +80,18 @@ class Watched:
     @property
     def longest_run_seconds(self) -> int:
         """The longest that any agent may work at a time."""
-        return max((each.agent.timeout_seconds for each in self.workers), default=0)
+        agents = [each.agent for each in self.workers]
+        return max((each.longest_attempt_seconds for each in agents), default=0)
+
+    @property
+    def worker_functions(self) -> Sequence[str]:
+        """The workers that are functions."""
+        return [each.function for each in self.workers if each.function is not None]
+
+    @property
+    def polling(self) -> Sequence[Worker]:
+        """The workers that poll."""
+        return [each for each in self.workers if each.service is not None]
 
 
 def watched(
@@ -77,15 +115,7 @@ def watched(
         api=ingress.api.api_id,
         functions={name: _name(each) for name, each in own.items()},
         asynchronous=configured,
-        workers=[
-            Worker(
-                agent=fleet.agents[name],
-                function=_name(worker.function),
-                queue=worker.queue.queue_name,
-                dead_letters=worker.dead_letters.queue_name,
-            )
-            for name, worker in workers.by_agent.items()
-        ],
+        workers=[_worker(worker) for worker in workers.by_agent.values()],
         failure_queues={
             "rules": failures.rules.queue_name,
             "schedules": failures.schedules.queue_name,
@@ -98,9 +128,7 @@ def watched(
         ],
         schedules=[each.name for each in fleet.schedules.values() if each.enabled],
         calendars=list(fleet.calendars),
-        log_groups=[
-            each.log_group.log_group_name for _, each in functions.made[:MOST_LOGS]
-        ],
+        log_groups=_log_groups(workers, functions),
     )
 
 
@@ -117,6 +145,28 @@ def portions(metrics: Sequence[Metric]) -> Iterator[tuple[int, dict[str, Metric]
 def filled(ids: Mapping[str, Metric]) -> str:
     """Return the list of these metrics for an expression; silence counts as none."""
     return "[" + ",".join(f"FILL({name},0)" for name in ids) + "]"
+
+
+def _log_groups(workers: Workers, functions: Functions) -> list[str]:
+    groups = [each.log_group for each in workers.polling.values()]
+    groups += [each.log_group for _, each in functions.made]
+    return [each.log_group_name for each in groups[:MOST_LOGS]]
+
+
+def _worker(worker: work.Worker) -> Worker:
+    queue, dead_letters = worker.queue.queue_name, worker.dead_letters.queue_name
+    function = service = None
+    if isinstance(worker, CalledWorker):
+        function = _name(worker.function)
+    if isinstance(worker, PollingWorker):
+        service = worker.counted_under
+    return Worker(
+        agent=worker.agent,
+        queue=queue,
+        dead_letters=dead_letters,
+        function=function,
+        service=service,
+    )
 
 
 def _name(function: Function) -> str:

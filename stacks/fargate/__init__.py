@@ -1,0 +1,1 @@
+"""Workers that poll: containers on Fargate, for runs of hours."""
