@@ -43,12 +43,15 @@ class Lines:
     def send(self, **fields: Any) -> bool:
         """Send one object; ``False`` when the other side is gone, or does not read.
 
-        Part of it may have been sent then: nothing more can be said on this line.
+        Part of it may have been sent then: nothing more is said on this line, and
+        the other side finds its end.
         """
         with self._sending:
             try:
                 self._end.sendall(_bytes(fields))
             except OSError:
+                with contextlib.suppress(OSError):
+                    self._end.shutdown(socket.SHUT_WR)
                 return False
             return True
 

@@ -1,0 +1,105 @@
+"""What a process may not outlive, and not outgrow; as far as the system knows how."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+_IS_LINUX = sys.platform == "linux"
+
+
+def end_with(parent: int) -> None:
+    """Let this process end when ``parent`` does, and take signals again.
+
+    Its supervisor blocks them, and a process inherits that.
+    """
+    signals = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+    if _IS_LINUX:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it was gone before
+
+
+def bound_memory(megabytes: int) -> None:
+    """Refuse this process more memory than its agent may have.
+
+    An agent that leaks meets a MemoryError, which is written down with its run,
+    before the container ends somebody without a word. Should it come to that, it is
+    this process that ends, and not the one that answers for the message.
+    """
+    if not _IS_LINUX:
+        return
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    most = megabytes * 1024 * 1024
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def data_megabytes(pid: int) -> int:
+    """Return how much a process has of what :func:`bound_memory` bounds; 0: unknown."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[5])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") // (1024 * 1024)
+
+
+def adopt_strays() -> None:
+    """Become the parent of what our children leave behind, as process 1 is."""
+    if _IS_LINUX:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def strays(known: int | None) -> Iterator[tuple[int, bool]]:
+    """Yield our children but ``known``: each one's pid, and whether it has ended."""
+    if not _IS_LINUX:
+        return
+    me = os.getpid()
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() or int(entry.name) == known:
+            continue
+        try:
+            stat = Path(entry.path, "stat").read_text("utf-8", "replace")
+        except OSError:
+            continue  # it has ended meanwhile
+        state, parent = stat.rpartition(")")[2].split()[:2]
+        if int(parent) == me:
+            yield int(entry.name), state == "Z"
+
+
+def bury(known: int | None) -> None:
+    """Collect the children that ended and that nobody else waits for."""
+    for pid, has_ended in strays(known):
+        if has_ended:
+            _collect(pid)
+
+
+def end_strays() -> None:
+    """End every child that is left, and what it leaves; returns when none is."""
+    # Each end may give us its children: as many rounds as they are deep.
+    for _ in range(100):
+        found = list(strays(None))
+        if not found:
+            return
+        for pid, _ in found:
+            # A child's pid is nobody else's until it is collected.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            _collect(pid)
+
+
+def _collect(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

@@ -1,0 +1,165 @@
+"""The heartbeat: extends visibility and lease of the message that is worked on.
+
+The visibility first, then the lease, so that the lease always ends before the message
+shows. A beat that fails is repeated sooner; once the lease is over, all is lost.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from lambdas.shared.clock import Clock, milliseconds
+from lambdas.shared.errors import BellhopError
+from lambdas.shared.table import Table
+from lambdas.worker.holding import Holding, renew
+from lambdas.worker.polling.hold import Hold, Ticking
+
+# A failed beat is repeated after this part of the period.
+_SOONER = 4
+_MOMENT_SECONDS = 0.5
+
+
+class Hiding(Protocol):
+    """The queue, as far as the heartbeat needs it."""
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        """Show the message ``seconds`` from now. Raises Unavailable, Misconfigured."""
+        ...
+
+
+class Told(Protocol):
+    """Who hears of the heartbeat, from its thread."""
+
+    def renewed(self, holding: Holding, lease_ends_ms: int) -> None:
+        """The lease in the ledger ends then."""
+        ...
+
+    def lost(self) -> None:
+        """The run may be somebody else's; told once."""
+        ...
+
+    def beaten(self, error: BellhopError | None) -> None:
+        """A beat was made; or it failed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a heartbeat needs of the world."""
+
+    queue: Hiding
+    table: Table
+    clock: Clock
+    ticking: Ticking
+
+
+class Heartbeat:
+    """Beats for one message, in a thread of its own, until it is finished or lost."""
+
+    def __init__(
+        self,
+        receipt: str,
+        hold: Hold,
+        world: World,
+        told: Told,
+        *,
+        period_seconds: float,
+    ) -> None:
+        """Beat for the message that was received with ``receipt``."""
+        self._receipt = receipt
+        self._hold = hold
+        self._world = world
+        self._told = told
+        self._period = period_seconds
+        self._holding: Holding | None = None
+        self._lease_ends = float("inf")
+        self._beating = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the message is surely hidden from everybody else."""
+        return self._world.ticking() < self._hold.surely_until
+
+    def start(self) -> None:
+        """Begin to beat, one period from now."""
+        self._thread.start()
+
+    def claimed(self, holding: Holding, lease_ends_ms: int) -> None:
+        """Renew this claim's lease too; it ends then unless renewed."""
+        now_ms = milliseconds(self._world.clock())
+        left = (lease_ends_ms - now_ms) / 1000
+        # Counted in ticks: a clock that is set does not move it. Never later than the
+        # message may show, whatever the two clocks made of it.
+        ends = min(self._world.ticking() + left, self._hold.leased_until)
+        with self._beating:
+            self._holding, self._lease_ends = holding, ends
+
+    def finish(self) -> None:
+        """Beat no more; returns when the last beat is over. Twice is once."""
+        self._over.set()
+        with self._beating:
+            pass
+
+    def beat(self) -> bool:
+        """Extend once; ``False`` when it failed and is worth repeating soon."""
+        with self._beating:
+            if self._over.is_set():
+                return True
+            now = self._world.ticking()
+            if now >= min(self._lease_ends, self._hold.surely_until):
+                return self._lose()
+            try:
+                self._extend()
+                is_mine = self._renew()
+            except BellhopError as error:
+                self._told.beaten(error)
+                return False
+            if not is_mine:
+                return self._lose()
+            self._told.beaten(None)
+            return True
+
+    def _lose(self) -> bool:
+        self._over.set()
+        self._told.lost()
+        return True
+
+    def _extend(self) -> None:
+        asked = self._world.ticking()
+        seconds = self._hold.wanted(asked)
+        if seconds is None:
+            return
+        done = False
+        try:
+            self._world.queue.hide(self._receipt, seconds)
+            done = True
+        finally:
+            answered = self._world.ticking()
+            self._hold.asked(asked, answered, seconds, done=done)
+
+    def _renew(self) -> bool:
+        if self._holding is None:
+            return True
+        now, now_ms = self._world.ticking(), milliseconds(self._world.clock())
+        ends_ms = self._hold.lease_ends_ms(now_ms, now)
+        if not renew(self._world.table, self._holding, ends_ms):
+            return False
+        self._lease_ends = max(self._lease_ends, self._hold.leased_until)
+        self._told.renewed(self._holding, ends_ms)
+        return True
+
+    def _run(self) -> None:
+        pause = self._period
+        while not self._over.wait(self._pause(pause)):
+            pause = self._period if self.beat() else self._period / _SOONER
+
+    def _pause(self, wished: float) -> float:
+        """Return how long to wait: half of what is left at most, or all of a moment."""
+        with self._beating:
+            ends = min(self._lease_ends, self._hold.surely_until)
+        left = max(0.0, ends - self._world.ticking())
+        return left if left < _MOMENT_SECONDS else min(wished, left / 2)
