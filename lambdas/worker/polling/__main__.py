@@ -23,11 +23,13 @@ from lambdas.shared.settings import WorkerSettings
 from lambdas.worker.polling import bounds, signals, telling
 from lambdas.worker.polling.heartbeat import World
 from lambdas.worker.polling.hold import ticking
-from lambdas.worker.polling.probe import ADDRESS
 from lambdas.worker.polling.process import ChildProcess
 from lambdas.worker.polling.protection import Protected
 from lambdas.worker.polling.pulse import Pulse
 from lambdas.worker.polling.supervisor import WAIT_SECONDS, Happening, Supervisor
+
+# The container's health check asks there.
+ADDRESS = "127.0.0.1:8080"
 
 _MINUTE = 60
 
