@@ -24,6 +24,7 @@ from agents.effects import outgoing
 from agents.effects.outgoing import Answer, Call
 from lambdas.shared.effects import repeatable
 from lambdas.shared.errors import GiveUp, OutcomeUnknown
+from lambdas.shared.waiting import until
 
 API = "https://api.github.com"
 SECRET = "bellhop/github-token"  # noqa: S105 - the secret's name
@@ -254,7 +255,7 @@ def _wait(answer: Answer) -> timedelta:
         return answer.after
     reset = answer.headers.get("x-ratelimit-reset", "")
     if answer.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
-        return outgoing.until(datetime.fromtimestamp(int(reset[:11]), UTC))
+        return until(datetime.fromtimestamp(int(reset[:11]), UTC))
     return timedelta(minutes=1)
 
 

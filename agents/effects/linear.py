@@ -21,6 +21,7 @@ from typing import Any
 from agents.effects import outgoing
 from agents.effects.outgoing import Answer, Call
 from lambdas.shared.effects import repeatable
+from lambdas.shared.waiting import until
 
 API = "https://api.linear.app/graphql"
 SECRET = "bellhop/linear-token"  # noqa: S105 - the secret's name
@@ -141,5 +142,5 @@ def _wait(answer: Answer) -> timedelta | None:
     reset = answer.headers.get("x-ratelimit-requests-reset", "")
     if answer.after is None and reset.isdecimal():
         instant = datetime.fromtimestamp(int(reset[:14]) / 1000, UTC)
-        return outgoing.until(instant)
+        return until(instant)
     return answer.after

@@ -28,8 +28,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -37,14 +36,9 @@ import httpx
 
 from lambdas.shared import clock
 from lambdas.shared.effects import current_run
-from lambdas.shared.errors import (
-    LONGEST_WAIT,
-    GiveUp,
-    Misconfigured,
-    OutcomeUnknown,
-    RetryLater,
-)
+from lambdas.shared.errors import GiveUp, Misconfigured, OutcomeUnknown, RetryLater
 from lambdas.shared.outside import address
+from lambdas.shared.waiting import retry_after
 
 _CONNECT_SECONDS = 5.0
 _WHOLE_SECONDS = 25.0
@@ -198,31 +192,6 @@ def token(name: str) -> str:
     if not value or not value.isascii() or not value.isprintable():
         raise Misconfigured(f"secret {name}: want a token of printable ASCII")
     return value
-
-
-def retry_after(text: str | None) -> timedelta | None:
-    """Read ``Retry-After``: seconds or an HTTP date (RFC 9110 10.2.3).
-
-    What is neither is ignored; what is longer than a message can wait is cut.
-    """
-    if not text:
-        return None
-    text = text.strip()
-    if text.isascii() and text.isdigit():
-        # Nine digits are 31 years: cut before timedelta overflows.
-        return min(timedelta(seconds=int(text[:9])), LONGEST_WAIT)
-    try:
-        instant = parsedate_to_datetime(text)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    if instant.tzinfo is None:
-        instant = instant.replace(tzinfo=UTC)
-    return until(instant)
-
-
-def until(instant: datetime) -> timedelta:
-    """Return how long to wait for ``instant``, within what a message can wait."""
-    return min(max(instant - clock.now(), timedelta(0)), LONGEST_WAIT)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from lambdas.planner.ical import MOST_BYTES
 from lambdas.planner.occurrence import Refused
 from lambdas.shared.errors import Misconfigured, Unavailable
+from lambdas.shared.waiting import retry_after
 
 TIMEOUT_SECONDS = 20.0
 _MOST_REDIRECTS = 3
@@ -106,7 +107,8 @@ def _got(answer: Answer, host: str) -> Got:
     if answer.status == 304:
         return Got(body=None, etag=etag, modified=modified)
     if answer.status == 429 or answer.status >= 500:
-        raise Unavailable(f"{host} answered {answer.status}")
+        after = retry_after(answer.headers.get("retry-after"))
+        raise Unavailable(f"{host} answered {answer.status}", after=after)
     if answer.status != 200:
         raise Refused(f"{host} answered {answer.status}")
     length = answer.headers.get("content-length", "")

@@ -123,7 +123,7 @@ class Planner:
             # The feed is somebody else's affair: what is planned goes on.
             count("CalendarRefused", Calendar=calendar.name)
             logger.warning("feed not obeyed", calendar=calendar.name, why=str(error))
-            said, record = f"not obeyed: {error}", record.refused(str(error))
+            said, record = f"not obeyed: {error}", self._refused(record, error)
         else:
             said, record = self._plan(calendar, window, reading, record)
             count("CalendarRead", Calendar=calendar.name)
@@ -131,6 +131,11 @@ class Planner:
         self._converge(calendar)
         record.write(self.table)
         return said
+
+    def _refused(self, record: Record, error: BellhopError) -> Record:
+        after = error.after if isinstance(error, Unavailable) else None
+        until = self.clock() + after if after else record.wait_until
+        return record.refused(str(error), wait_until=until)
 
     def _window(self, calendar: Calendar, record: Record) -> Window:
         now = self.clock()
@@ -143,6 +148,9 @@ class Planner:
         read = self.feeds.get(calendar.feed)
         if read is None:
             raise Misconfigured(f"feed = {calendar.feed!r} is not read here")
+        if record.wait_until is not None and self.clock() < record.wait_until:
+            until = text_of(record.wait_until)
+            raise Unavailable(f"the other side asked not to be asked before {until}")
         return read(calendar, window, record)
 
     def _plan(

@@ -23,7 +23,8 @@ class Record:
     """``since`` is the first look; ``read_at`` the last one that was obeyed.
 
     ``kept`` is where the last good body lies, for when it has not changed; ``token``
-    is a sync token of a calendar that has them.
+    is a sync token of a calendar that has them; ``wait_until``: the other side asked
+    not to be asked before then.
     """
 
     calendar: str
@@ -33,6 +34,7 @@ class Record:
     modified: str = ""
     kept: str = ""
     token: str = ""
+    wait_until: datetime | None = None
     why: str = ""
     held: tuple[str, ...] = ()
     is_shrink_believed: bool = False
@@ -43,7 +45,7 @@ class Record:
         """Return what is remembered; of a new calendar, that it was never read."""
         row: Any = table.get(pk_of(calendar), FEED) or {}
         values = json.loads(row.get("feed", "{}"))
-        for name in ("since", "read_at"):
+        for name in ("since", "read_at", "wait_until"):
             if values.get(name):
                 values[name] = datetime.fromisoformat(values[name])
         values["held"] = tuple(values.get("held", ()))
@@ -61,6 +63,7 @@ class Record:
         values = {
             "since": text_of(self.since),
             "read_at": text_of(self.read_at) if self.read_at else None,
+            "wait_until": text_of(self.wait_until) if self.wait_until else None,
             **{n: getattr(self, n) for n in ("etag", "modified", "kept", "token")},
             "why": self.why,
             "held": list(self.held),
@@ -76,14 +79,15 @@ class Record:
         return replace(
             self,
             read_at=now,
+            wait_until=None,
             why="",
             held=held,
             _believed=self.is_shrink_believed,
         )
 
-    def refused(self, why: str) -> Self:
+    def refused(self, why: str, *, wait_until: datetime | None) -> Self:
         """Return it after a look at a feed that was not to be obeyed at all."""
-        return replace(self, why=why)
+        return replace(self, why=why, wait_until=wait_until)
 
 
 def believe(table: Table, calendar: str) -> None:

@@ -57,7 +57,15 @@ class Misconfigured(BellhopError):
 
 
 class Unavailable(BellhopError):
-    """A service that we need did not answer; the same call may succeed later."""
+    """A service that we need did not answer; the same call may succeed later.
+
+    ``after`` is how long the service asked to be left alone, if it did.
+    """
+
+    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+        """Say what did not answer."""
+        super().__init__(message)
+        self.after = after
 
 
 class RetryLater(BellhopError):

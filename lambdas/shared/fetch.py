@@ -37,6 +37,10 @@ class NotServed(BellhopError):
     """The other side answered, and not with what was asked for (a 3xx or 4xx)."""
 
 
+class TooLarge(Unavailable):
+    """The answer had more bytes than may be read: it will have them again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the other side answered; ``body`` has at most ``MOST_BYTES``."""

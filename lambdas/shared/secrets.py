@@ -2,7 +2,7 @@
 
 A secret's text is the bare secret, or JSON ``{"current", "previous",
 "previous_until"}`` while two are live (RFC 3339; without an end ``previous``
-lives until it is removed).
+lives until it is removed). A key of Google's is JSON itself, and is bare, too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 
 from lambdas.shared.clock import Clock
 from lambdas.shared.errors import Misconfigured, Unavailable
+from lambdas.shared.google import KINDS
 from lambdas.shared.observe import logger
 
 Which = Literal["current", "previous"]
@@ -85,6 +86,8 @@ def parse(name: str, text: str) -> Secret:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise Misconfigured(f"secret {name}: want text or a JSON object") from None
+    if found.get("type") in KINDS:
+        return Secret(current=text)
     current, previous = _value(name, found, "current"), None
     if found.get("previous"):
         previous = _value(name, found, "previous")

@@ -149,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.do_POST()
 
+    do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class wants them
+
     def _send(self, reply: Reply, drip_seconds: float = 0) -> None:
         try:
             self.send_response(reply.status)

@@ -21,7 +21,11 @@ _MAY_IMPORT_BOTO = (
 )
 
 # Who may speak to the outside world from AWS: it is pinned and bounded there.
-_WAYS_OUT = ("http", "socket", "ssl", "urllib.request", "urllib3", "requests", "httpx")
+_WAYS_OUT = (
+    *("http", "socket", "ssl", "urllib.request", "urllib3", "requests", "httpx"),
+    # Google's library has transports of its own.
+    "google",
+)
 _MAY_GO_OUT = "lambdas.shared.adapters"
 
 _PEOPLE_TOOLS = ("stacks", "cli", "local", "tests", "bench", "app")

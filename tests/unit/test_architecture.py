@@ -52,6 +52,7 @@ def test_only_the_clock_reads_the_time() -> None:
         ("lambdas.worker.runner", "from local.world import World"),
         ("lambdas.worker.runner", "import boto3"),
         ("lambdas.receiver.tokens", "import urllib.request"),
+        ("lambdas.planner.sources", "from google.oauth2 import service_account"),
         (
             "lambdas.receiver.tokens",
             "def f():\n    from http.client import HTTPConnection",

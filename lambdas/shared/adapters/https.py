@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from lambdas.shared.errors import Unavailable
-from lambdas.shared.fetch import Reply
+from lambdas.shared.fetch import Reply, TooLarge
 from lambdas.shared.networks import is_public
 from lambdas.shared.outside import address
 
@@ -46,8 +46,10 @@ def exchange(
     headers: Mapping[str, str],
     most_bytes: int,
     timeout_seconds: float,
+    method: str = "GET",
+    body: bytes | None = None,
 ) -> Answer:
-    """Make one GET with ``headers``; a redirect is not followed.
+    """Make one call with ``headers``; a redirect is not followed.
 
     Raises:
         Unavailable: as :class:`lambdas.shared.fetch.Https`.
@@ -62,11 +64,11 @@ def exchange(
         connection = _connection(parts.scheme, host, parts.port, timeout_seconds)
         try:
             own = {"host": parts.netloc, "user-agent": "bellhop"}
-            connection.request("GET", target, headers={**headers, **own})
+            connection.request(method, target, body, headers={**headers, **own})
             answer = connection.getresponse()
             told = {name.lower(): value for name, value in answer.getheaders()}
-            body = _read(answer, host, most_bytes, until)
-            return Answer(answer.status, told, body)
+            read = _read(answer, host, most_bytes, until)
+            return Answer(answer.status, told, read)
         finally:
             connection.close()
     except (OSError, HTTPException) as error:
@@ -119,7 +121,7 @@ def _read(answer: HTTPResponse, host: str, most_bytes: int, until: float) -> byt
     while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk
         if len(body) > most_bytes:
-            raise Unavailable(f"{host} answered more than {most_bytes} bytes")
+            raise TooLarge(f"{host} answered more than {most_bytes} bytes")
         if time.monotonic() > until:
             raise Unavailable(f"{host} took too long")
     return body

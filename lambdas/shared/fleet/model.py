@@ -321,14 +321,18 @@ class CalendarRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """A feed of deadlines; the secret holds its address.
+    """A feed of deadlines; the secret holds its address, or a key of Google's.
 
+    A calendar of Google's has ``calendar_id``; with a service account's key it may be
+    read as the person ``act_as``.
     ``holidays`` is a country, or a part of one: ``DE``, ``DE-BY``, ``US-NY``.
     """
 
     name: str
-    feed: Literal["ical"]
+    feed: Literal["ical", "google"]
     secret_name: str
+    calendar_id: str = ""
+    act_as: str | None = None
     timezone: str = "UTC"
     days_ahead: int = 60
     holidays: str | None = None

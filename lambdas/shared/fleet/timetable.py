@@ -151,7 +151,7 @@ def _items(table: Table) -> tuple[Any, ...]:
 
 
 def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
-    feed = table.choice("feed", ("ical",)) or "ical"
+    feed = table.choice("feed", ("ical", "google")) or "ical"
     rules = tuple(_rule(rule, agents) for rule in table.each("rules"))
     if not rules:
         table.problem("rules", "want at least one rule {category, agent, title}")
@@ -160,13 +160,39 @@ def _calendar(name: str, table: Table, agents: Collection[str]) -> Calendar:
         feed=cast(Any, feed),
         secret_name=table.matching("secret_name", SECRET_NAME, A_SECRET_NAME)
         or f"bellhop/calendar-{name}",
+        calendar_id=_calendar_id(table, feed),
+        act_as=table.matching("act_as", _EMAIL, "a person's e-mail address"),
         timezone=read_timezone(table),
         days_ahead=table.whole_or("days_ahead", 60, 1, 366),
         holidays=table.matching("holidays", _COUNTRY, "a country like 'DE' or 'US-NY'"),
         rules=rules,
     )
+    _check_kind(table, calendar)
     table.close()
     return calendar
+
+
+def _calendar_id(table: Table, feed: str) -> str:
+    given = table.text(
+        "calendar_id", want="an id like 'a1b2@group.calendar.google.com'"
+    )
+    if feed == "google" and not table.has("calendar_id"):
+        table.problem("calendar_id", "want the calendar's id at Google, or 'primary'")
+    return given or ""
+
+
+def _check_kind(table: Table, calendar: Calendar) -> None:
+    """Say what means nothing to this kind of feed."""
+    if calendar.feed == "google":
+        for number, rule in enumerate(calendar.rules):
+            if rule.tagged is not None:
+                table.problem(
+                    f"rules[{number}].tagged", "Google's entries have no tags"
+                )
+        return
+    for key in ("calendar_id", "act_as"):
+        if table.has(key):
+            table.problem(key, 'means something only with feed = "google"')
 
 
 _MATCHED = ("title", "description", "tagged", "attendee")

@@ -22,6 +22,7 @@ from lambdas.shared.errors import (
     RetryLater,
 )
 from lambdas.shared.outside import address
+from lambdas.shared.waiting import retry_after
 from tests.fakes.services import CUT_AFTER_ACTING, Fault, Reply
 from tests.fakes.world import OPERATION, TOKEN, Attempt, World
 
@@ -208,7 +209,7 @@ def test_see_other_is_not_followed_by_a_second_post(world: World, run: Attempt) 
     ],
 )
 def test_retry_after_is_read_or_ignored(text: str, seconds: int | None) -> None:
-    wait = outgoing.retry_after(text)
+    wait = retry_after(text)
 
     assert wait == (None if seconds is None else timedelta(seconds=seconds))
 
@@ -216,7 +217,7 @@ def test_retry_after_is_read_or_ignored(text: str, seconds: int | None) -> None:
 def test_retry_after_may_be_a_date() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
 
-    wait = outgoing.retry_after(date)
+    wait = retry_after(date)
 
     assert wait is not None
     assert 85 < wait.total_seconds() <= 90
@@ -281,7 +282,7 @@ def test_one_clock_decides_how_long_to_wait(
     file.write_text("2026-01-01T00:00:00Z")
     monkeypatch.setenv(clock.CLOCK_FILE_VARIABLE, str(file))
 
-    wait = outgoing.retry_after("Thu, 01 Jan 2026 00:01:00 GMT")
+    wait = retry_after("Thu, 01 Jan 2026 00:01:00 GMT")
 
     assert wait == timedelta(minutes=1)
 

@@ -19,6 +19,11 @@ from tests.unit.fleet.broken import (
 )
 
 
+def of_calendar(keys: str, rule: str = "title = 'x'") -> str:
+    team = f"[calendars.team]\n{keys}\n[[calendars.team.rules]]\n"
+    return f"{HELLO}{team}category = 'audit'\nagent = 'hello'\n{rule}"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -55,6 +60,23 @@ from tests.unit.fleet.broken import (
         (
             "[calendars.team]",
             "calendars.team.rules: want at least one rule {category, agent, title}",
+        ),
+        (
+            of_calendar("feed = 'google'"),
+            "calendars.team.calendar_id: want the calendar's id at Google, or"
+            " 'primary'",
+        ),
+        (
+            of_calendar("calendar_id = 'primary'"),
+            'calendars.team.calendar_id: means something only with feed = "google"',
+        ),
+        (
+            of_calendar("feed = 'google'\ncalendar_id = 'a'\nact_as = 'me'"),
+            "calendars.team.act_as: want a person's e-mail address, got 'me'",
+        ),
+        (
+            of_calendar("feed = 'google'\ncalendar_id = 'a'", "tagged = 'close'"),
+            "calendars.team.rules[0].tagged: Google's entries have no tags",
         ),
         (
             "[fleet]\nledger_days = 14",

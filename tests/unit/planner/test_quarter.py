@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, timedelta
 
+import pytest
+
 from tests.fakes.calendars import Office, utc
+from tests.fakes.google_office import GoogleOffice
 
 START = utc("2026-10-01T08:00:00")
 END = utc("2027-01-08T00:00:00")
 # The longest that a change may stay unseen, in this simulation.
-LOOKS_EVERY = timedelta(hours=6)
+LOOKS_EVERY = timedelta(hours=12)
 
 NEW_YORK = ";TZID=America/New_York:"
 BERLIN = ";TZID=Europe/Berlin:"
@@ -23,13 +26,27 @@ DAY = timedelta(days=1)
 WEEKLY = "RRULE:FREQ=WEEKLY;UNTIL=20261231T235959Z"
 
 
-def test_quarter_of_changes_begins_every_task_once_at_the_right_instant() -> None:
-    office = Office(START)
+def troubled(office: Office, number: int) -> None:
+    """Let Google forget its tokens now and then, and send few entries a page."""
+    if isinstance(office, GoogleOffice):
+        office.google.page = 1 + number % 7
+        if number % 5 == 0:
+            office.google.expire_sync_tokens()
+        if number % 3 == 0:
+            office.google.revoke_access_tokens()
+
+
+@pytest.mark.parametrize("kind", [Office, GoogleOffice], ids=["ical", "google"])
+def test_quarter_of_changes_begins_every_task_once_at_the_right_instant(
+    kind: type[Office],
+) -> None:
+    office = kind(START)
     done: Counter[str] = Counter()
 
     def change(what: str, uid: str, title: str, start: str, *lines: str) -> None:
         office.put(uid, title, start, *lines)
         done[what] += 1
+        troubled(office, done.total())
         office.look()
 
     change("created", "digest", "Client digest", f"{NEW_YORK}20261005T090000", WEEKLY)
