@@ -19,6 +19,7 @@ from stacks.digest import Digest
 from stacks.encryption import Encryption
 from stacks.fargate.containers import Containers
 from stacks.fargate.network import Network
+from stacks.feeds import Feeds
 from stacks.function import Functions
 from stacks.ingress import Ingress
 from stacks.ledger import Ledger
@@ -154,7 +155,7 @@ class FleetStack(Stack):
     def _make_timed(
         self, functions: Functions, places: Places, group: ScheduleGroup
     ) -> None:
-        """What comes by the clock: ticks, and the tasks of calendars."""
+        """What comes by the clock: ticks, tasks of calendars, items of feeds."""
         if self._fleet.schedules:
             Schedules(
                 self,
@@ -169,6 +170,16 @@ class FleetStack(Stack):
                 self,
                 "Calendars",
                 calendars=self._fleet.calendars,
+                clock=group,
+                functions=functions,
+                ledger=places.ledger,
+                secrets=places.secrets,
+            )
+        if self._fleet.feeds:
+            Feeds(
+                self,
+                "Feeds",
+                feeds=self._fleet.feeds,
                 clock=group,
                 functions=functions,
                 ledger=places.ledger,
@@ -260,4 +271,5 @@ def _secret_names(fleet: Fleet, traits: Mapping[str, SenderTraits]) -> list[str]
     sources = fleet.sources.values()
     names = [each.secret_name for each in sources if traits[each.name].secret]
     names += [each.secret_name for each in fleet.calendars.values()]
+    names += [each.secret_name for each in fleet.feeds.values() if each.secret]
     return names if fleet.digest is None else [*names, fleet.digest.secret_name]

@@ -91,6 +91,7 @@ class Functions:
             "cron": {"zones"},
             "watcher": {"zones"},
             "planner": {"zones", "calendars"},
+            "poller": {"feeds"},
         }
 
     def make(

@@ -23,7 +23,7 @@ _RETRIES = 185
 _MARGIN_SECONDS = 60
 # Where the distances of fires are measured from; any day would do, but the same
 # fleet must make the same template every day.
-_MEASURED_FROM = datetime(2026, 1, 1, tzinfo=UTC)
+MEASURED_FROM = datetime(2026, 1, 1, tzinfo=UTC)
 
 _WATCH_MINUTES = 5
 _WATCH_OLDEST_SECONDS = 240
@@ -136,7 +136,7 @@ def oldest_seconds(schedule: Schedule) -> int:
     And no longer than it would be run. (A schedule of every minute has no less:
     a minute is the shortest that Scheduler takes.)
     """
-    period = period_of(schedule, _MEASURED_FROM)
+    period = period_of(schedule, MEASURED_FROM)
     oldest = _LONGEST_SECONDS
     if period is not None:
         oldest = min(oldest, int(period.total_seconds()) - _MARGIN_SECONDS)

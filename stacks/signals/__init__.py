@@ -8,7 +8,7 @@ fires alone have an alarm per schedule.
 from __future__ import annotations
 
 from stacks.alarms import Alarms
-from stacks.signals import agents, calendars, carrying, door, schedules
+from stacks.signals import agents, calendars, carrying, door, feeds, polling, schedules
 from stacks.signals.watched import Watched, watched
 
 __all__ = ["Watched", "add_all", "watched"]
@@ -19,6 +19,8 @@ def add_all(fleet: Watched, alarms: Alarms) -> None:
     for module in (door, carrying, agents):
         for alarm in module.alarms(fleet):
             alarms.add(alarm)
+    polling.add(fleet, alarms)
     schedules.add(fleet, alarms)
     calendars.add(fleet, alarms)
+    feeds.add(fleet, alarms)
     alarms.page()

@@ -10,7 +10,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 
-from lambdas.shared.fleet import Agent, Fleet
+from lambdas.shared.fleet import Agent, Feed, Fleet
 from stacks import work
 from stacks.alarms import MOST_METRICS, Metric
 from stacks.fargate.service import PollingWorker
@@ -75,6 +75,7 @@ class Watched:
     schedule_groups: Sequence[str]
     schedules: Sequence[str]
     calendars: Sequence[str]
+    feeds: Sequence[Feed]
     log_groups: Sequence[str]
 
     @property
@@ -128,6 +129,7 @@ def watched(
         ],
         schedules=[each.name for each in fleet.schedules.values() if each.enabled],
         calendars=list(fleet.calendars),
+        feeds=[each for each in fleet.feeds.values() if each.enabled],
         log_groups=_log_groups(workers, functions),
     )
 

@@ -105,7 +105,45 @@ rules = [{ category = "month-end-close", agent = "closer" }]
 [calendars.board]
 rules = [{ category = "quarterly-board", agent = "closer" }]
 """
-FLEETS = {"small": SMALL, "large": LARGE, "timed": TIMED, "planned": PLANNED}
+POLLED = """
+[sources.github]
+
+[sources.releases]
+sender = "feed"
+format = "rss"
+url = "https://example.com/releases.atom"
+
+[sources.orders]
+sender = "feed"
+format = "json"
+url = "https://shop.example/orders"
+authorization = "bearer"
+cron = "0 8 ? * MON-FRI *"
+timezone = "Europe/Berlin"
+
+[sources.private]
+sender = "feed"
+format = "rss"
+rate = "1 minute"
+
+[sources.paused]
+sender = "feed"
+format = "rss"
+rate = "2 days"
+enabled = false
+url = "https://example.com/old"
+
+[agents.reader]
+run = "agents.hello:run"
+on = [{ source = "releases", kind = "item" }]
+"""
+FLEETS = {
+    "small": SMALL,
+    "large": LARGE,
+    "timed": TIMED,
+    "planned": PLANNED,
+    "polled": POLLED,
+}
 
 
 @pytest.fixture(scope="session")

@@ -172,6 +172,17 @@ def period_of(schedule: Schedule, now: datetime) -> timedelta | None:
     return min((later - due for due, later in pairwise(dues)), default=None)
 
 
+def longest_of(expression: str, timezone: str, now: datetime) -> timedelta:
+    """Return the longest distance of two fires to come, of what Scheduler is told.
+
+    Of one that fires once more, or never, it is nothing.
+    """
+    coming = times_from(expression, timezone, anchor=now).after(now)
+    dues = [due for due, _ in zip(coming, range(_LOOKED_AT), strict=False)]
+    apart = (later - due for due, later in pairwise(dues))
+    return max(apart, default=timedelta(0))
+
+
 def _period(rate: str) -> timedelta:
     number, _, unit = rate.partition(" ")
     return timedelta(**{f"{unit.removesuffix('s')}s": int(number)})
