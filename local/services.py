@@ -2,8 +2,8 @@
 
 A service that is not named here answers a POST with what was posted and an id,
 and a GET with the list of what was posted to that path. That is enough for
-most, and for the ready-made effects on GitHub and Stripe. Slack and Linear
-answer in envelopes of their own.
+most, and for the ready-made effects on GitHub and Stripe. Slack, Linear and
+Google's calendar answer in envelopes of their own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ _IN_BODY = re.compile(
     r"|\"(?:operation_id|external_id|bellhop_operation)\":\s*\"([0-9a-f]{32})\""
 )
 _LINEAR = "/api.linear.app/graphql"
+_ENTRIES = re.compile(r"/www\.googleapis\.com/calendar/v3/[^?]+/events(?:/([^/]+))?")
+#: Where Google gives tokens, which are no effect.
+TOKENS = "/oauth2.googleapis.com/token"
 
 Posted = Sequence[Mapping[str, Any]]
 
@@ -58,7 +61,16 @@ def answer(path: str, value: Any, *, number: int, at: float) -> dict[str, Any]:
             "url": made["html_url"],
         }
         made["data"] = {"commentCreate": {"success": True, "comment": comment}}
+    entries = _ENTRIES.fullmatch(path)
+    if entries is not None:
+        name = entries[1] or _of(value, "id") or f"made{number}"
+        made |= {"id": name, "htmlLink": f"https://www.google.com/calendar#{name}"}
     return made
+
+
+def token() -> dict[str, Any]:
+    """Return an access token, whatever it was asked for with."""
+    return {"access_token": "made-up", "expires_in": 3599, "token_type": "Bearer"}
 
 
 def listed(path: str) -> str:
@@ -74,6 +86,9 @@ def listing(path: str, query: Mapping[str, str], posted: Posted) -> Any:
     if "/conversations." in path:
         there = [each for each in posted if each.get("channel") == query.get("channel")]
         return {"ok": True, "messages": list(reversed(there))}
+    entries = _ENTRIES.fullmatch(path)
+    if entries is not None and entries[1]:
+        return {"id": entries[1], **{k: v for e in posted for k, v in e.items()}}
     return list(posted)
 
 

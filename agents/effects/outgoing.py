@@ -211,7 +211,7 @@ def _client() -> httpx.Client:
 
 
 def _send_once(call: Call) -> Answer:
-    seconds = _seconds_left(call)
+    seconds = seconds_left(call)
     connect = min(_CONNECT_SECONDS, seconds / 2)
     limits = httpx.Timeout(seconds - connect, connect=connect)
     ends = time.monotonic() + seconds
@@ -233,7 +233,8 @@ def _send_once(call: Call) -> Answer:
         raise call.unknown(f"broke off: {type(error).__name__}") from None
 
 
-def _seconds_left(call: Call) -> float:
+def seconds_left(call: Call) -> float:
+    """Return how long ``call`` may take; raises RetryLater if the run is ending."""
     left = (current_run().deadline - clock.now()).total_seconds() - _MARGIN_SECONDS
     if left < _LEAST_SECONDS:
         raise call.later("was not called: the run is about to end")

@@ -99,6 +99,8 @@ class FakeGoogle:
         self.troubles: deque[Reply] = deque()
         self.token_troubles: deque[Reply] = deque()
         self.requests: list[Request] = []
+        #: The ids of entries, as often as each was written by a request.
+        self.written: list[str] = []
         self._tokens: dict[str, str] = {}
 
     # What a person does in the calendar.
@@ -295,8 +297,7 @@ class FakeGoogle:
             return error(409, "duplicate", message)
         if not event.get("start") or not event.get("end"):
             return error(400, "required", "Missing end time.")
-        self._note(there, name, _made(event, name))
-        return Reply.of(there.events[name])
+        return self._write(there, name, event)
 
     def _one(self, there: _Calendar, name: str, request: Request) -> Reply:
         event = there.events.get(name)
@@ -312,7 +313,11 @@ class FakeGoogle:
         document = request.document
         if request.method == "PATCH":
             document = _merged(event, document)
-        self._note(there, name, _made(document, name))
+        return self._write(there, name, document)
+
+    def _write(self, there: _Calendar, name: str, event: dict[str, Any]) -> Reply:
+        self.written.append(name)
+        self._note(there, name, _made(event, name))
         return Reply.of(there.events[name])
 
 

@@ -15,9 +15,10 @@ from lambdas.worker.claim import Claim
 from lambdas.worker.lease import Lease
 from lambdas.worker.steps import Call, Steps
 from tests.fakes.github import FakeGitHub
+from tests.fakes.google import API, TOKENS, FakeGoogle
 from tests.fakes.ledger import FakeBodies, FakeTable
 from tests.fakes.linear import FakeLinear
-from tests.fakes.services import Reply, Request, Services
+from tests.fakes.services import Fault, Reply, Request, Services
 from tests.fakes.slack import FakeSlack
 from tests.fakes.stripe import FakeStripe
 
@@ -51,6 +52,7 @@ class World(Services):
     slack: FakeSlack = field(default_factory=lambda: FakeSlack(TOKEN))
     linear: FakeLinear = field(default_factory=lambda: FakeLinear(TOKEN))
     stripe: FakeStripe = field(default_factory=lambda: FakeStripe(TOKEN))
+    google: FakeGoogle = field(default_factory=lambda: FakeGoogle(token=TOKEN))
     shop: Shop = field(default_factory=Shop)
 
     def __post_init__(self) -> None:
@@ -60,9 +62,19 @@ class World(Services):
                 "slack.com": self.slack,
                 "api.linear.app": self.linear,
                 "api.stripe.com": self.stripe,
+                API: self.google,
+                TOKENS: self.google,
                 "shop.example": self.shop,
             }
         )
+        day = {"date": "2026-12-01"}
+        self.google.put({"id": "board", "summary": "Board", "start": day, "end": day})
+
+    def answer(self, request: Request) -> tuple[Fault | None, Reply]:
+        """As it is, but for tokens: had on the way to a request, they are none."""
+        if request.host == TOKENS:
+            return None, self.google(request)
+        return super().answer(request)
 
 
 class Attempt:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from agents.effects import google_calendar
 from lambdas.shared.outside import WORLD_URL_VARIABLE
+from tests.fakes.google import service_account
 from tests.fakes.services import serving
 from tests.fakes.world import TOKEN, Attempt, World
 
@@ -14,6 +16,7 @@ from tests.fakes.world import TOKEN, Attempt, World
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world = World()
+    google_calendar._tokens.forget()
     with serving(world):
         monkeypatch.setenv(WORLD_URL_VARIABLE, world.url)
         yield world
@@ -22,4 +25,5 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 @pytest.fixture
 def run() -> Attempt:
     services = ("github", "slack", "linear", "stripe", "shop")
-    return Attempt({f"bellhop/{name}-token": TOKEN for name in services})
+    secrets = {f"bellhop/{name}-token": TOKEN for name in services}
+    return Attempt({**secrets, "bellhop/google-calendar": service_account()})

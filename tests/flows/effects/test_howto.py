@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from agents.effects import bus, github, http, linear, ses, slack, stripe
+from agents.effects import (
+    bus,
+    github,
+    google_calendar,
+    http,
+    linear,
+    ses,
+    slack,
+    stripe,
+)
 from lambdas.shared import fleet
 from lambdas.shared.errors import OutcomeUnknown, RetryLater
 from tests.fakes.services import CUT_AFTER_ACTING, CUT_BEFORE_ACTING, Reply, Request
@@ -107,7 +116,9 @@ def test_agents_of_the_page_are_configured_by_their_tables(
     assert granted == ["ses:SendEmail", "events:PutEvents"]
 
 
-@pytest.mark.parametrize("service", [github, slack, linear, stripe, http, ses, bus])
+@pytest.mark.parametrize(
+    "service", [github, google_calendar, slack, linear, stripe, http, ses, bus]
+)
 def test_table_of_the_page_names_what_exists(service: Any) -> None:
     name = service.__name__.rpartition(".")[2]
     named = re.findall(rf"`{name}\.(\w+)\(", PAGE.read_text())

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from agents.effects import github, http, linear, slack, stripe
+from agents.effects import github, google_calendar, http, linear, slack, stripe
 from lambdas.shared.effects import repeat_of
 from lambdas.shared.errors import GiveUp, OutcomeUnknown, RetryLater
+from tests.fakes.google import CALENDAR
 from tests.fakes.services import CUT_AFTER_ACTING, CUT_BEFORE_ACTING, Fault, Reply
-from tests.fakes.world import TOKEN, Attempt, World
+from tests.fakes.world import OPERATION, TOKEN, Attempt, World
 
 REPOSITORY = "https://api.github.com/repos/o/r"
 COMMENTS = f"{REPOSITORY}/issues/7/comments"
@@ -45,7 +46,23 @@ def on_slack(world: World) -> int:
     return len(world.slack.messages)
 
 
+def in_google(name: str) -> Callable[[World], int]:
+    """Count how often the entry was written, but for the one that was there before."""
+    return lambda world: world.google.written.count(name)
+
+
+DAY = {"date": "2026-12-28"}
 CASES = [
+    Case(
+        google_calendar.create,
+        (CALENDAR, {"summary": "Close", "start": DAY, "end": DAY}),
+        in_google(OPERATION),
+    ),
+    Case(
+        google_calendar.update,
+        (CALENDAR, "board", {"start": DAY, "end": DAY}),
+        in_google("board"),
+    ),
     Case(github.comment, (COMMENTS, "hello"), on_github("/issues/7/comments")),
     Case(
         github.review, (f"{REPOSITORY}/pulls/7", "fine"), on_github("/pulls/7/reviews")
@@ -171,7 +188,7 @@ def test_refusal_for_now_is_retried_after_the_time_asked_for(
 
     assert raised.value.after is not None
     assert raised.value.after.total_seconds() == 17
-    assert raised.value.downstream in {"github", "slack", "linear", "stripe"}
+    assert raised.value.downstream in {"github", "google", "slack", "linear", "stripe"}
     assert case.made(world) == 0
 
 
