@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest
 
+from lambdas.shared.adapters import direct
 from tests import real_data
 
 TESTS = Path(__file__).resolve().parent
@@ -19,6 +21,7 @@ TESTS = Path(__file__).resolve().parent
 _FOREIGN_PREFIXES = ("AWS_", "BELLHOP_", "POWERTOOLS_", "CDK_")
 _KEPT = {"BELLHOP_PROVE", "BELLHOP_FIXTURES"}
 _FOREIGN = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"}
+_FOREIGN |= {"REQUESTS_CA_BUNDLE"}
 _OURS = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
@@ -89,6 +92,28 @@ def _same_environment_after() -> Iterator[None]:
     if dict(os.environ) != before:
         os.environ.clear()
         os.environ.update(before)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _moto_hears_direct_calls() -> Iterator[None]:
+    """Let moto play AWS also for what is sent without a client of botocore's.
+
+    What moto does not hear, outside ``mock_aws``, is really sent.
+    """
+    really_sent = direct.post
+
+    def post(url: str, headers: Mapping[str, str], body: bytes) -> direct.Answer:
+        moto = sys.modules.get("moto.core.models")
+        named: Any = headers
+        request = AWSPreparedRequest("POST", f"{url}/", named, body, False)
+        heard = moto and moto.botocore_stubber("before-send", request)
+        if not heard:
+            return really_sent(url, headers, body)
+        return direct.Answer(heard.status_code, heard.content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct, "post", post)
+        yield
 
 
 @pytest.hookimpl(hookwrapper=True)

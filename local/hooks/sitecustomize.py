@@ -175,6 +175,29 @@ def watch_aws() -> None:
     )
 
 
+def watch_direct() -> None:
+    """Stand before and behind every first try, which no client of botocore's makes."""
+    direct = sys.modules["lambdas.shared.adapters.direct"]
+    send = direct.post
+
+    def post(url: str, headers: dict[str, str], body: bytes) -> Any:
+        prefix, _, operation = headers["X-Amz-Target"].partition(".")
+        service = prefix.partition("_")[0].lower()
+        call = f"{service}.{operation}"
+        if service == "dynamodb":
+            _last[0] = body
+        headers |= {
+            "X-Bellhop-Call": call,
+            "X-Bellhop-Caller": f"{FUNCTION}/{os.getpid()}",
+        }
+        at("before", call, _last[0])
+        answer = send(url, headers, body)
+        at("after", call, _last[0])
+        return answer
+
+    direct.post = post  # type: ignore[attr-defined]
+
+
 def watch_world(url: str) -> None:
     """Stand before and behind every request to the outside world.
 
@@ -265,5 +288,7 @@ class _WhenImported(importlib.abc.MetaPathFinder):
 
 if FUNCTION:
     watch_aws()
+    direct = "lambdas.shared.adapters.direct"
+    sys.meta_path.insert(0, _WhenImported(direct, watch_direct))
     if os.environ.get("BELLHOP_WORLD_URL"):
         watch_world(os.environ["BELLHOP_WORLD_URL"])

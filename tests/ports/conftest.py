@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from lambdas.shared.adapters import aws
+from lambdas.shared.adapters import direct
 from lambdas.shared.adapters.dynamodb import DynamoTable
 from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.event import Event
@@ -34,7 +34,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[str]:
 def table(kind: str) -> Table:
     if kind == "fake":
         return FakeTable()
-    return DynamoTable(TABLE, lambda: aws.client("dynamodb"))
+    return DynamoTable(TABLE, lambda: direct.client("dynamodb"))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     EndpointConnectionError,
     NoCredentialsError,
+    ParamValidationError,
     ReadTimeoutError,
 )
 from botocore.stub import Stubber
@@ -108,6 +109,7 @@ def error(kind: type[BotoCoreError], **words: Any) -> BotoCoreError:
         (error(ConnectTimeoutError, endpoint_url="x"), Unavailable),
         (error(ReadTimeoutError, endpoint_url="x"), Unavailable),
         (error(NoCredentialsError), Misconfigured),
+        (error(ParamValidationError, report="x"), Misconfigured),
     ],
     ids=lambda value: type(value).__name__,
 )

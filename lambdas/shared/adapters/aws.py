@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 from botocore.session import Session
 
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
 # A sender waits 3 seconds at most (Slack, Discord): a call that hangs must leave
 # time for one more try. "standard" retries throttling and passing errors twice.
 _RETRIES: Any = {"mode": "standard", "total_max_attempts": 3}
+CONNECT_SECONDS = 1
+READ_SECONDS = 3
 _CONFIG = Config(
-    connect_timeout=1,
-    read_timeout=3,
+    connect_timeout=CONNECT_SECONDS,
+    read_timeout=READ_SECONDS,
     retries=_RETRIES,
     user_agent_extra="bellhop",
-    # The service checks what it is sent; botocore doing so first was a tenth of a call.
-    parameter_validation=False,
 )
 
 # A hung S3 costs read_timeout a try. The receiver is ended after 10 s, and its own
@@ -34,8 +37,17 @@ _making = threading.Lock()
 
 
 @functools.cache
-def _session() -> Session:
+def session() -> Session:
+    """Return the process's session: its settings, credentials and clients."""
     return Session()
+
+
+def credentials() -> Credentials | None:
+    """Return the process's credentials, which renew themselves; None without any."""
+    # Found once: the session keeps them.
+    with _making:
+        found: Credentials | None = session().get_credentials()
+        return found
 
 
 @functools.cache
@@ -46,7 +58,15 @@ def client(service: str) -> Any:
     """
     with _making:
         config = _CONFIG.merge(Config(retries=_FEWER_TRIES.get(service, _RETRIES)))
-        return _session().create_client(service, config=config)
+        return session().create_client(service, config=config)
+
+
+@functools.cache
+def again(service: str) -> Any:
+    """Return a client for calls of which one try was made: it has the others."""
+    config = _CONFIG.merge(Config(retries=_RETRIES | {"total_max_attempts": 2}))
+    with _making:
+        return session().create_client(service, config=config)
 
 
 @functools.cache
@@ -60,4 +80,4 @@ def once(service: str) -> Any:
         Config(read_timeout=20, retries={"mode": "standard", "total_max_attempts": 1})
     )
     with _making:
-        return _session().create_client(service, config=config)
+        return session().create_client(service, config=config)

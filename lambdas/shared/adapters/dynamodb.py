@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from lambdas.shared.adapters import aws
+from lambdas.shared.adapters import direct
 from lambdas.shared.adapters.failures import code, told_apart
 from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.ledger import TableLedger
@@ -49,7 +50,7 @@ def ledger(settings: LedgerSettings, *, ledger_days: int) -> TableLedger:
 
 def table(settings: LedgerSettings) -> DynamoTable:
     """Return the table of this deployment; nothing is called yet."""
-    return DynamoTable(settings.ledger_table, lambda: aws.client("dynamodb"))
+    return DynamoTable(settings.ledger_table, lambda: direct.client("dynamodb"))
 
 
 class DynamoTable:
@@ -239,5 +240,8 @@ def _plain(value: Mapping[str, Any]) -> Any:
             return int(inner)
         case "M":
             return _row(inner)
+        case "B":
+            # As it came, or as botocore has read it.
+            return base64.b64decode(inner) if isinstance(inner, str) else inner
         case _:
             return inner

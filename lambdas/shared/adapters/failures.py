@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    ParamValidationError,
+)
 
 from lambdas.shared.errors import Misconfigured, Unavailable
 
@@ -60,5 +65,8 @@ def told_apart(what: str) -> Iterator[None]:
         raise Misconfigured(f"{what} refused {operation}: {name}: {reason}") from error
     except NoCredentialsError as error:
         raise Misconfigured(f"{what}: no AWS credentials") from error
+    except ParamValidationError as error:
+        # It lists the parameters' values too: only what kind of error it is.
+        raise Misconfigured(f"{what} would refuse the call's parameters") from error
     except BotoCoreError as error:
         raise Unavailable(f"{what} was not reached: {error}") from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lambdas.shared.adapters import aws
+from lambdas.shared.adapters import direct
 from lambdas.shared.errors import Misconfigured, Unavailable
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SecretsManager:
 
     def fetch(self, name: str) -> str:
         """See :meth:`lambdas.shared.secrets.SecretStore.fetch`."""
-        client = self._client or aws.client("secretsmanager")
+        client = self._client or direct.client("secretsmanager")
         try:
             answer = client.get_secret_value(SecretId=name)
         except ClientError as error:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from moto import mock_aws
 from cli.signers import github
 from cli.signers.draft import Draft
 from lambdas.receiver import handler
-from lambdas.shared.adapters import aws
+from lambdas.shared.adapters import aws, direct
 from lambdas.shared.adapters.dynamodb import ledger
 from lambdas.shared.settings import ReceiverSettings
 from tests.flows.receiver.test_vectors import Context
@@ -36,8 +36,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[s
     monkeypatch.setenv("BELLHOP_FLEET", str(fleet))
     for name, value in SETTINGS.to_env().items():
         monkeypatch.setenv(name, value)
-    aws.client.cache_clear()
-    handler._intake.cache_clear()
+    forget()
     counts: Counter[str] = Counter()
     with mock_aws():
         make_table()
@@ -50,11 +49,25 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[s
             Name="cafe/github", SecretString=SECRET
         )
         for service in ("dynamodb", "s3", "secretsmanager"):
-            aws.client(service).meta.events.register(
-                "before-send", lambda request, **_: count(counts, request)
-            )
+            for client in (aws.client(service), aws.again(service)):
+                client.meta.events.register(
+                    "before-send",
+                    lambda request, **_: count(counts, request.headers, request.method),
+                )
+        send = direct.post
+
+        def post(url: str, headers: Mapping[str, str], body: bytes) -> direct.Answer:
+            count(counts, headers, "POST")
+            return send(url, headers, body)
+
+        monkeypatch.setattr(direct, "post", post)
         yield counts
+    forget()
+
+
+def forget() -> None:
     aws.client.cache_clear()
+    aws.again.cache_clear()
     handler._intake.cache_clear()
 
 
@@ -68,8 +81,8 @@ def make_table() -> None:
     )
 
 
-def count(counts: Counter[str], request: Any) -> None:
-    target = request.headers.get("X-Amz-Target") or f"S3.{request.method}"
+def count(counts: Counter[str], headers: Mapping[str, Any], method: str) -> None:
+    target = headers.get("X-Amz-Target") or f"S3.{method}"
     target = target.decode() if isinstance(target, bytes) else target
     counts[target.rpartition(".")[2]] += 1
 

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from moto import mock_aws
 
 from lambdas.receiver import handler
-from lambdas.shared.adapters import aws
+from lambdas.shared.adapters import aws, direct
 from lambdas.shared.adapters.dynamodb import ledger
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.settings import ReceiverSettings
@@ -74,7 +74,7 @@ def failing(
     service: str, operation: str, error: Exception, *, done: bool
 ) -> Iterator[None]:
     """Let every such call fail: after it was ``done`` (the answer is lost), or not."""
-    client = aws.client(service)
+    client = (direct if service == "dynamodb" else aws).client(service)
     real: Callable[..., Any] = getattr(client, operation)
 
     def fail(**request: Any) -> Any:
