@@ -41,8 +41,8 @@ class SenderTraits:
     event is lost. ``needs_public_url``: it signs the URL it calls. ``signs_id``:
     the delivery id is signed. ``needs`` is the dependency set (``core`` or
     ``senders``). ``options`` are the further keys of its source, with what they
-    mean, ``required`` those that it must have. For the generic sender the
-    source's own keys decide about the id.
+    mean, ``required`` those that it must have, ``forms`` what others are that are
+    no text. For the generic sender the source's own keys decide about the id.
     """
 
     name: str
@@ -55,6 +55,7 @@ class SenderTraits:
     needs: str
     options: Mapping[str, str]
     required: Mapping[str, Literal["text", "texts"]]
+    forms: Mapping[str, Literal["boolean", "header"]]
 
 
 def names() -> tuple[str, ...]:
@@ -94,6 +95,7 @@ def traits(name: str, source: Source | None = None) -> SenderTraits:
         needs=record.needs,
         options=record.options,
         required=record.required,
+        forms=record.forms,
     )
 
 

@@ -116,7 +116,8 @@ class Sender:
     that the proof wants. ``signs_url`` and ``signs_id`` say whether the URL
     and the delivery id are covered. ``options`` are the keys that
     ``[sources.NAME]`` may hold for this sender alone, with what they mean;
-    ``required`` are those it must hold, with their form.
+    ``required`` are those it must hold, with their form; ``forms`` that of the
+    others, where it is no text.
     """
 
     proof: Proof
@@ -142,6 +143,9 @@ class Sender:
     needs: Literal["core", "senders"] = "core"
     options: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     required: Mapping[str, Literal["text", "texts"]] = field(
+        default_factory=lambda: _NOTHING
+    )
+    forms: Mapping[str, Literal["boolean", "header"]] = field(
         default_factory=lambda: _NOTHING
     )
 

@@ -38,4 +38,5 @@ SENDER = Sender(
     },
     gives_up_after_seconds=15,
     options={"header": "the header that carries the secret; X-Datadog-Token"},
+    forms={"header": "header"},
 )

@@ -8,19 +8,18 @@ Signed: what ``signed`` says, by default the raw body; the header may hold
 Retries: as the sender has them.
 Success: any 2xx.
 Delivery id: where ``id_from`` says.
-Not protected: whatever ``signed`` leaves out; a token or Basic signs nothing.
+Not protected: whatever ``signed`` leaves out; a token or Basic signs nothing. Of
+  what stands side by side in ``signed``, a request that could be read in two ways
+  (an id that holds the separator, a body that goes on a time's digits) is refused.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from lambdas.receiver.places import Place
-from lambdas.receiver.schemes import Part
+from lambdas.receiver.seams import parts
 from lambdas.receiver.senders import (
-    BODY,
-    TIME,
     Basic,
     Body,
     Header,
@@ -29,7 +28,6 @@ from lambdas.receiver.senders import (
     Sender,
     Time,
     Token,
-    header,
 )
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import Generic, Pick, Source
@@ -76,15 +74,12 @@ def _proof(how: Generic) -> Proof:
         return Token(place=place, prefix=how.prefix)
     if how.algorithm == "basic":
         return Basic()
-    parts: dict[str, Any] = {
-        "{body}": BODY,
-        "{timestamp}": TIME,
-        "{id}": header(how.id_from.name if how.id_from else ""),
-    }
-    signed: list[Part] = [
-        parts.get(word, word.encode()) for word in _WORD.split(how.signed) if word
-    ]
     stamp = how.timestamp_header
+    signed = parts(
+        [word for word in _WORD.split(how.signed) if word],
+        id_header=how.id_from.name if how.id_from else "",
+        time_header=stamp or "",
+    )
     return Hmac(
         signature=place,
         signed=tuple(signed),

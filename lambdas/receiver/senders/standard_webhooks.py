@@ -76,6 +76,7 @@ SENDER = Sender(
     facts={"type": "type"},
     gives_up_after_seconds=15,
     options={"public_key": "true where the secret is a public key, whpk_..."},
+    forms={"public_key": "boolean"},
 )
 
 

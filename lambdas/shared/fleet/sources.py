@@ -68,6 +68,11 @@ class Traits(Protocol):
         """Those of them that it must hold, with their form."""
         ...
 
+    @property
+    def forms(self) -> Mapping[str, Literal["boolean", "header"]]:
+        """The form of the others, where it is no text."""
+        ...
+
 
 class FindTraits(Protocol):
     """Finds a sender's traits by its name."""
@@ -172,8 +177,19 @@ def _check_sender(table: Table, source: Source, find_traits: FindTraits) -> Sour
             table.problem(key, f"sender {source.sender!r} wants it: {what}")
         elif given == ():
             table.problem(key, "want at least one text in it")
+    for key in [k for k in traits.options if k not in traits.required]:
+        _check_option(table, key, traits.forms.get(key, "text"))
     options = {key: table.raw(key) for key in traits.options if table.has(key)}
     return replace(source, options=options)
+
+
+def _check_option(table: Table, key: str, form: str) -> None:
+    if form == "boolean":
+        table.boolean(key, default=False)
+    elif form == "header":
+        table.matching(key, _HEADER, "a header's name")
+    else:
+        table.text(key)
 
 
 def _check_identity(table: Table, source: Source, *, has_delivery_id: bool) -> None:
@@ -282,6 +298,14 @@ def _check_generic(table: Table, source: Source, generic: Generic) -> None:
             table.problem("signed", f"want {{body}}, {{timestamp}}, {{id}}{near}")
     if "body" not in named:
         table.problem("signed", f"want {{body}} in it, got {generic.signed!r}")
+    for seam in ("{id}{body}", "{body}{id}", "{timestamp}{id}"):
+        if seam in generic.signed:
+            table.problem(
+                "signed",
+                f"nothing separates {seam}: bytes could move from one to the other,"
+                " and a captured request get another id; want what the sender puts"
+                " between them, or the id left out",
+            )
     _check_time(table, source, generic, is_signed="timestamp" in named)
     from_header = generic.id_from is not None and generic.id_from.where == "header"
     if "id" in named and not from_header:

@@ -19,6 +19,7 @@ def _traits(name: str) -> SimpleNamespace:
             gives_up_after_seconds=10,
             options=(),
             required={},
+            forms={},
         ),
         "datadog": SimpleNamespace(
             has_delivery_id=False,
@@ -26,6 +27,7 @@ def _traits(name: str) -> SimpleNamespace:
             gives_up_after_seconds=10,
             options=("site",),
             required={},
+            forms={},
         ),
         "twilio": SimpleNamespace(
             has_delivery_id=True,
@@ -33,6 +35,7 @@ def _traits(name: str) -> SimpleNamespace:
             gives_up_after_seconds=15,
             options=(),
             required={},
+            forms={},
         ),
         "sentry": SimpleNamespace(
             has_delivery_id=True,
@@ -40,6 +43,7 @@ def _traits(name: str) -> SimpleNamespace:
             gives_up_after_seconds=1,
             options=(),
             required={},
+            forms={},
         ),
         "aws-sns": SimpleNamespace(
             has_delivery_id=True,
@@ -47,6 +51,7 @@ def _traits(name: str) -> SimpleNamespace:
             gives_up_after_seconds=15,
             options=("topics", "owner"),
             required={"topics": "texts", "owner": "text"},
+            forms={},
         ),
     }
     if name not in known:

@@ -166,6 +166,23 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
             "sources.door.signed: want {body}, {timestamp}, {id};"
             " did you mean 'timestamp'?",
         ),
+        *(
+            (
+                of_generic(f"algorithm = 'sha256'\nsigned = '{signed}'{more}"),
+                f"sources.door.signed: nothing separates {seam}: bytes could move from"
+                " one to the other, and a captured request get another id; want what"
+                " the sender puts between them, or the id left out",
+            )
+            for seam, signed, more in [
+                ("{id}{body}", "v1.{id}{body}", ""),
+                ("{body}{id}", "{body}{id}", ""),
+                (
+                    "{timestamp}{id}",
+                    "{timestamp}{id}.{body}",
+                    "\ntimestamp_header = 'X-Time'",
+                ),
+            ]
+        ),
         (
             of_generic("algorithm = 'sha256'\nsigned = 'body'"),
             "sources.door.signed: want {body} in it, got 'body'",
