@@ -4,6 +4,7 @@ What is changed, and nothing else (each deviation is told to the caller):
 
 * our functions' assets are built for this machine's interpreter;
 * resource types that the engine refuses are left out;
+* what runs containers is left out, with the alarms of it: see ``local/workers.py``;
 * where the engine judges policies, statements that deny plain HTTP are left
   out, because the engine on the loopback speaks nothing else;
 * ``Ref`` on a secret means its ARN in AWS; the engine would give its name.
@@ -35,6 +36,14 @@ _REFUSED = {
     "AWS::CloudWatch::Dashboard",
     "AWS::CDK::Metadata",
 }
+
+# The engine would start containers of its own, if there were Docker; local/workers.py
+# starts processes.
+_CONTAINERS = (
+    "AWS::ApplicationAutoScaling::",
+    "AWS::EC2::",
+    "AWS::ECS::",
+)
 
 _ACCOUNT = "000000000000"
 
@@ -102,7 +111,9 @@ def adapt(
     """Return the template as the engine takes it, and what was changed."""
     adapted = copy.deepcopy(dict(template))
     resources: Resources = adapted["Resources"]
-    deviations = _drop_refused(resources)
+    deviations = _drop_containers(adapted)
+    resources = adapted["Resources"]
+    deviations += _drop_refused(resources)
     secrets = {
         name
         for name, resource in resources.items()
@@ -117,16 +128,70 @@ def adapt(
     return adapted, deviations
 
 
+def _drop_containers(template: dict[str, Any]) -> list[str]:
+    """Leave out what runs containers, and the alarms that scale and watch them."""
+    resources: Resources = template["Resources"]
+    gone = {n for n, r in resources.items() if r["Type"].startswith(_CONTAINERS)}
+    if not gone:
+        return []
+    gone |= {n for n, r in resources.items() if _is_alarm_of(r, gone)}
+    kept = {name: r for name, r in resources.items() if name not in gone}
+    _forget(kept, gone)
+    # A policy or an output may name one of them still: nothing is called so.
+    template["Resources"] = _without(kept, gone)
+    template["Outputs"] = _without(template.get("Outputs", {}), gone)
+    return [
+        "what runs containers (ECS, EC2, Application Auto Scaling) and the alarms of it"
+        ' are left out: each agent with compute = "fargate" has one process instead'
+    ]
+
+
+def _is_alarm_of(resource: Mapping[str, Any], gone: set[str]) -> bool:
+    is_alarm = resource["Type"] == "AWS::CloudWatch::Alarm"
+    return is_alarm and not gone.isdisjoint(_named(resource["Properties"]))
+
+
+def _named(value: Any) -> Iterator[str]:
+    """Yield the logical ids that a part of a template refers to."""
+    if isinstance(value, dict):
+        if "Ref" in value:
+            yield str(value["Ref"])
+        if "Fn::GetAtt" in value:
+            yield str(value["Fn::GetAtt"][0])
+        for each in value.values():
+            yield from _named(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _named(each)
+
+
+def _without(value: Any, gone: set[str]) -> Any:
+    if isinstance(value, dict):
+        if len(value) == 1 and not gone.isdisjoint(_named(value)):
+            (word,) = value
+            if word in {"Ref", "Fn::GetAtt"}:
+                return "left-out"
+        return {k: _without(v, gone) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_without(v, gone) for v in value]
+    return value
+
+
 def _drop_refused(resources: Resources) -> list[str]:
-    gone = [name for name, r in resources.items() if _is_refused(r)]
+    gone = {name for name, r in resources.items() if _is_refused(r)}
     kinds = sorted({_kind(resources.pop(name)) for name in gone})
+    _forget(resources, gone)
+    return [f"{kind} is left out: the engine has none" for kind in kinds]
+
+
+def _forget(resources: Resources, gone: set[str]) -> None:
+    """Let nothing wait for what is left out."""
     for resource in resources.values():
         needs = resource.get("DependsOn")
         if isinstance(needs, list):
             resource["DependsOn"] = [name for name in needs if name not in gone]
         elif needs in gone:
             del resource["DependsOn"]
-    return [f"{kind} is left out: the engine has none" for kind in kinds]
 
 
 def _is_refused(resource: Mapping[str, Any]) -> bool:

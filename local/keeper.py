@@ -46,6 +46,8 @@ def main(folder: str, port: str, auth: str) -> int:
         target=_schedule, args=(home, started, stopping), daemon=True
     )
     scheduling.start()
+    working = threading.Thread(target=_work, args=(home, stopping), daemon=True)
+    working.start()
     try:
         while not stopping.wait(0.2):
             if started.process.poll() is not None:
@@ -56,6 +58,7 @@ def main(folder: str, port: str, auth: str) -> int:
         # First the file, so that nobody connects to what is about to end.
         home.stack_file.unlink(missing_ok=True)
         stopping.set()
+        working.join()
         engine.stop(started)
         # It writes a file of its own, which must not come after the clearing.
         scheduling.join()
@@ -68,6 +71,12 @@ def _schedule(home: Home, started: engine.Engine, stopping: threading.Event) -> 
     from local import scheduler
 
     scheduler.run(home, started.endpoint, stopping)
+
+
+def _work(home: Home, stopping: threading.Event) -> None:
+    from local import workers
+
+    workers.run(home, stopping)
 
 
 def _watch_starter(stopping: threading.Event) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.shared import fleet as fleets
-from local import deploy, engine, keeper, synth
+from local import deploy, engine, keeper, synth, workers
 from local.home import ROOT, Home, LocalError, is_alive, read_json, write_json
 from local.stack import LocalStack, QueueOf, client_of, from_json
 
@@ -41,9 +41,12 @@ def up(
     fleet: Path,
     port: int = 0,
     auth: bool = True,
+    working: bool = True,
     say: Say = lambda _: None,
 ) -> tuple[LocalStack, Keeper]:
     """Bring a stack up; it lives as long as this process unless :func:`keep` is called.
+
+    Without ``working`` the agents that poll have no worker until one is started.
 
     Raises:
         LocalError: something is in the way; nothing is left running.
@@ -54,7 +57,7 @@ def up(
     home.prepare()
     held = _start_keeper(home, port, auth=auth)
     try:
-        stack = _fill(home, held, fleet=fleet, auth=auth, say=say)
+        stack = _fill(home, held, fleet=fleet, auth=auth, working=working, say=say)
     except (BotoCoreError, ClientError) as error:
         words = f"the local engine failed: {error}\n{engine.tail(home)}"
         end(held)
@@ -101,10 +104,15 @@ def down(home: Home, *, say: Say = lambda _: None) -> bool:
 
 @contextlib.contextmanager
 def running(
-    home: Home, *, fleet: Path, auth: bool = True, say: Say = lambda _: None
+    home: Home,
+    *,
+    fleet: Path,
+    auth: bool = True,
+    working: bool = True,
+    say: Say = lambda _: None,
 ) -> Iterator[LocalStack]:
-    """Bring a stack up for the length of a block."""
-    stack, held = up(home, fleet=fleet, auth=auth, say=say)
+    """Bring a stack up for the length of a block; see :func:`up`."""
+    stack, held = up(home, fleet=fleet, auth=auth, working=working, say=say)
     try:
         yield stack
     finally:
@@ -136,7 +144,9 @@ def _start_keeper(home: Home, port: int, *, auth: bool) -> Keeper:
         )
 
 
-def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> LocalStack:
+def _fill(
+    home: Home, held: Keeper, *, fleet: Path, auth: bool, working: bool, say: Say
+) -> LocalStack:
     with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
         say("synthesising the stack")
         synthesised = pool.submit(synth.assembly, fleet)
@@ -177,6 +187,10 @@ def _fill(home: Home, held: Keeper, *, fleet: Path, auth: bool, say: Say) -> Loc
             SecretId=loaded.digest.secret_name, SecretString=_SLACK
         )
     _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
+    running = workers.Engine(
+        client=client, endpoint=kept["endpoint"], world_url=kept["world_url"]
+    )
+    workers.describe(home, deployed, fleet, running, started=working)
     shutil.copyfile(fleet, home.fleet)
     told = _told(home, kept, deployed, loaded, secret_ids)
     write_json(home.stack_file, told)

@@ -37,6 +37,8 @@ _MINUTE = 60
 def main(arguments: Sequence[str]) -> int:
     """Work until a signal; returns the exit code, see :meth:`Supervisor.run`."""
     options = _options(arguments)
+    if options.parent is not None:
+        bounds.end_with(options.parent)
     # Before the first thread: each inherits it.
     signals.block()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -80,6 +82,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         default=WAIT_SECONDS,
         metavar=f"0-{WAIT_SECONDS}",
         help="how long a poll waits for a message, and a stop for the poll",
+    )
+    parser.add_argument(
+        "--parent",
+        type=int,
+        metavar="PID",
+        help="end at once when this process, which has started it, ends",
     )
     return parser.parse_args(arguments)
 
