@@ -29,8 +29,9 @@ class State(StrEnum):
     MISSED = "MISSED"
 
 
-# States that a person may have to act on; they are in the index by state.
-ATTENTION = frozenset({State.FAILED, State.DEAD})
+# States that a person may have to act on; they are in the index by state. A failed
+# run is not: it is tried again by itself, or dies (decision 0018).
+ATTENTION = frozenset({State.DEAD})
 
 
 class Category(StrEnum):

@@ -149,7 +149,7 @@ def test_renamed_agent_does_not_run_its_events_again(make_rig: MakeRig) -> None:
     assert rig.run.agent == "triage"
 
 
-def test_attention_is_indexed_while_a_run_needs_it(
+def test_dead_run_is_indexed_until_it_runs_again(
     make_rig: MakeRig, table: Table
 ) -> None:
     rig = make_rig(Script(RetryLater("busy"), GiveUp("no"), None))
@@ -167,7 +167,7 @@ def test_attention_is_indexed_while_a_run_needs_it(
         seen.append(indexed())
         rig.clock.advance(60)
 
-    assert seen == [["FAILED"], ["DEAD"], []]
+    assert seen == [[], ["DEAD"], []]
 
 
 def test_operator_may_read_the_reason_in_the_row(
