@@ -44,7 +44,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-FUNCTION = os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")
+# A worker that polls is no function: local/workers.py names it.
+FUNCTION = os.environ.get("AWS_LAMBDA_FUNCTION_NAME") or os.environ.get(
+    "BELLHOP_CALLER", ""
+)
 
 
 # What the last call to the ledger was about.
