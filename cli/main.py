@@ -12,6 +12,7 @@ from cli import (
     doctor,
     events,
     plan,
+    poll,
     relay,
     replay,
     resolve,
@@ -20,9 +21,11 @@ from cli import (
     send,
     show,
 )
+from cli.asked import Verbs
 
 app = typer.Typer(
     name="bellhop",
+    cls=Verbs,
     help="Play, watch and repair a Bellhop: the local one, or one in your account.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -31,6 +34,6 @@ app = typer.Typer(
 
 for module in (
     *(send, events, show, resolve, dead, replay, digest, doctor),
-    *(relay, secret, schedules, plan, clocks, audit),
+    *(relay, secret, schedules, plan, poll, clocks, audit),
 ):
     module.register(app)

@@ -149,6 +149,7 @@ def _key(deployed: Deployed, key: Resource) -> Iterator[Finding]:
 def _secrets(deployed: Deployed) -> Iterator[Finding]:
     fleet = deployed.target.fleet
     sources = {source.secret_name: name for name, source in fleet.sources.items()}
+    sources |= {feed.secret_name: name for name, feed in fleet.feeds.items()}
     made = {
         str(secret.properties.get("Name")): secret
         for secret in deployed.of("SecretsManager::Secret")

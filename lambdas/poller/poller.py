@@ -74,20 +74,19 @@ class Poller:
                 cursor.let_go(token)
         return {"source": name, **said}
 
-    def preview(self, name: str, position: Position, got: site.Got | None) -> Look:
+    def preview(self, name: str) -> Look:
         """Return what a run would accept now; nothing is written.
 
-        Without ``got`` the feed is fetched, whatever it asks for.
+        The feed is fetched, whatever it asks for.
 
         Raises:
             Refused, Misconfigured, Unavailable: it would not be obeyed.
         """
-        feed = self._feed(name)
-        if got is None:
-            # Without its etag: unchanged, there would be nothing to show.
-            asked = self._asked(feed, self._address(feed), Position())
-            got = site.get(self.exchange, asked, self.clock())
-        return self._looked(feed, position, got, self.clock())
+        feed, now = self._feed(name), self.clock()
+        # Without its etag: unchanged, there would be nothing to show.
+        asked = self._asked(feed, self._address(feed), Position())
+        got = site.get(self.exchange, asked, now)
+        return look_at(feed, Cursor(self.table, name).read(), got, now)
 
     def _feed(self, name: str) -> Feed:
         if name not in self.fleet.feeds:
@@ -108,7 +107,7 @@ class Poller:
                 return self._not_yet(feed, position), None
             asked = self._asked(feed, address, position)
             got = site.get(self.exchange, asked, now)
-            look = self._looked(feed, position, got, now)
+            look = look_at(feed, position, got, now)
         except (Refused, Misconfigured, Unavailable) as error:
             # The feed is somebody else's affair: the others are looked at.
             return self._refused(feed, position, error, now)
@@ -129,17 +128,6 @@ class Poller:
             etag=position.etag,
             modified=position.modified,
         )
-
-    def _looked(
-        self, feed: Feed, position: Position, got: site.Got, now: datetime
-    ) -> Look:
-        if got.body is None:
-            return Look(got=got, read=Reading(items=()), chosen=None)
-        read = reading.read(feed, got.body, got.content_type)
-        chosen = choose(feed, read.items, position.marks)
-        events = [reading.event_of(feed, i, now, edited=False) for i in chosen.new]
-        events += [reading.event_of(feed, i, now, edited=True) for i in chosen.edited]
-        return Look(got=got, read=read, chosen=chosen, events=tuple(events))
 
     def _take(
         self, feed: Feed, position: Position, look: Look, now: datetime
@@ -201,6 +189,21 @@ class Poller:
         gone = isinstance(error, site.Gone)
         position = position.refused(str(error), now, wait, gone=gone)
         return {"state": f"not obeyed: {error}", **_told(position)}, position
+
+
+def look_at(feed: Feed, position: Position, got: site.Got, now: datetime) -> Look:
+    """Return what a run at ``position`` makes of what lies at the feed's address.
+
+    Raises:
+        Refused: it is not to be obeyed.
+    """
+    if got.body is None:
+        return Look(got=got, read=Reading(items=()), chosen=None)
+    read = reading.read(feed, got.body, got.content_type)
+    chosen = choose(feed, read.items, position.marks)
+    events = [reading.event_of(feed, i, now, edited=False) for i in chosen.new]
+    events += [reading.event_of(feed, i, now, edited=True) for i in chosen.edited]
+    return Look(got=got, read=read, chosen=chosen, events=tuple(events))
 
 
 def _told(position: Position) -> dict[str, Any]:
