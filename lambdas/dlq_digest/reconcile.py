@@ -163,7 +163,7 @@ class Reconciler:
         group, request_id = run.invocation.get("log_group"), run.invocation.get("id")
         if not group or not request_id:
             return ""
-        until = (run.due_at or run.started_at) + _LOG_LAG_MS
+        until = max(run.due_at or 0, run.started_at) + _LOG_LAG_MS
         try:
             lines = self.attempts.lines(group, request_id, run.started_at, until)
         except BellhopError as error:

@@ -143,6 +143,10 @@ def _status(message: str) -> int | None:
     return int(next(filter(None, found.groups()))) if found else None
 
 
+# The worker's words for work that did not end in its time.
+_TOO_SLOW = frozenset({"too_long", "stalled", "interrupted"})
+
+
 def fault(
     category: str, exception_type: str, message: str, downstream: str | None
 ) -> Blame:
@@ -153,6 +157,8 @@ def fault(
     """
     if category == "too_old":
         return Blame.UNDELIVERABLE
+    if category in _TOO_SLOW:
+        return Blame.TIMEOUT
     on_purpose = category in {"passing", "unavailable", "in_doubt", "gave_up"}
     found = blame(exception_type, message, None if on_purpose else downstream)
     if found is not Blame.AGENT_BUG or _ASKED_WRONGLY.search(message):

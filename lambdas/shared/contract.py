@@ -35,6 +35,18 @@ class Run(Protocol):
     may run side by side in threads of the agent's, each under its own name; a
     step inside a step is refused. Results are JSON values, and come back as
     such in the first attempt too (a tuple comes back as a list).
+
+    Work that may outlast an attempt is a loop that saves as it goes::
+
+        state = run.resumed_from or {"next": 0, "found": []}
+        while state["next"] < len(pages) and run.keep_going():
+            state["found"] += read(pages[state["next"]])
+            state["next"] += 1
+            run.checkpoint(state)
+        run.effect("report", post, state["found"])
+
+    Where the loop ends because :meth:`keep_going` says no, the effect after it is
+    not made: the attempt ends there, and another one goes on from the checkpoint.
     """
 
     @property
@@ -49,12 +61,59 @@ class Run(Protocol):
 
     @property
     def deadline(self) -> datetime:
-        """When this attempt ends, timezone-aware; no step starts after it."""
+        """When this attempt must end, timezone-aware; no step starts after it."""
         ...
 
     @property
     def stopping(self) -> bool:
-        """Whether the worker has been told to stop; on Lambda it never is."""
+        """Whether the worker has been told to stop; on Lambda it never is.
+
+        :meth:`keep_going` says so too. An agent that looks here instead, and saves
+        a checkpoint and returns then, is continued.
+        """
+        ...
+
+    @property
+    def resumed_from(self) -> Any | None:
+        """What the last checkpoint of an earlier attempt saved; None if there is none.
+
+        A fresh copy at each look; what this attempt saves does not change it. A
+        replay that runs the event again begins without.
+
+        Raises:
+            GiveUp: the state is gone.
+        """
+        ...
+
+    def checkpoint(self, state: Any) -> None:
+        """Save ``state``, a JSON value of at most 5 MiB, in place of the last one.
+
+        Once it returns, no later attempt begins earlier than here.
+
+        Raises:
+            GiveUp: the state is not JSON or too large; it was called inside a step,
+                or after the run had ended.
+        """
+        ...
+
+    def keep_going(self) -> bool:
+        """Say whether there is time for another round of the agent's loop.
+
+        Call it once a round: it is a sign of life, and learns how long a round
+        takes. It says no when the worker stops, or when another round, half as
+        long again as the longest so far, would leave no time to save. From then on
+        it always says no, :meth:`checkpoint` still saves, and a step or an effect
+        ends the attempt, by an exception that no ``except Exception`` catches.
+
+        When the agent returns after a no, the run goes on in another attempt:
+        without counting as a failure, if this attempt has saved a checkpoint. If it
+        has saved nothing, it has failed (``interrupted``), which costs a receive.
+        An agent that returns while the answer is still yes is done.
+
+        Raises:
+            GiveUp: it was called inside a step, or the run has worked for longer
+                than its agent's ``max_duration_seconds``.
+        """
         ...
 
     @property

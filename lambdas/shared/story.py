@@ -14,7 +14,7 @@ from typing import Any
 from lambdas.shared.event import Event
 from lambdas.shared.table import Row
 
-RUN, STEP, EFFECT = "run#", "step#", "effect#"
+RUN, STEP, EFFECT, CHECKPOINT = "run#", "step#", "effect#", "checkpoint#"
 
 
 class State(StrEnum):
@@ -59,6 +59,12 @@ class Category(StrEnum):
     OVERLAP = "overlap"
     #: A tick came later than its schedule's ``max_lateness_seconds``.
     TOO_LATE = "too_late"
+    #: The worker had to stop before the agent had saved anything of this attempt.
+    INTERRUPTED = "interrupted"
+    #: The agent gave no sign of life for ``stall_seconds``.
+    STALLED = "stalled"
+    #: The run is longer than its agent's ``max_duration_seconds``.
+    TOO_LONG = "too_long"
     #: Lambda ended the attempt at its time limit; told afterwards, from its log.
     TIMEOUT = "timeout"
     #: Nobody could write why: no attempt began, or none could be recorded.
@@ -110,9 +116,10 @@ class RunRecord:
     """One agent's processing of one event. Times are epoch milliseconds.
 
     ``due_at`` is when anyone may claim it: the end of the lease while
-    PROCESSING, the retry time while FAILED. ``sent_at`` is when its carrier was
-    sent: a dead letter lives 14 days from then. ``invocation`` is where Lambda's
-    log speaks of its last attempt: ``id`` and ``log_group``.
+    PROCESSING, the retry time while FAILED. ``worked_ms`` is how long its attempts
+    have worked, without the present one and those that were killed. ``sent_at`` is
+    when its carrier was sent: a dead letter lives 14 days from then. ``invocation``
+    is where Lambda's log speaks of its last attempt: ``id`` and ``log_group``.
     """
 
     agent: str
@@ -127,6 +134,7 @@ class RunRecord:
     sent_at: int | None = None
     invocation: Mapping[str, str] | None = None
     effects_generation: int | None = None
+    worked_ms: int | None = None
 
     @classmethod
     def from_row(cls, row: Row) -> RunRecord:
@@ -145,6 +153,7 @@ class RunRecord:
             sent_at=row.get("sent_at"),
             invocation=row.get("invocation"),
             effects_generation=row.get("effects_generation"),
+            worked_ms=row.get("worked_ms"),
         )
 
 
@@ -191,6 +200,34 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRecord:
+    """What a run has saved last: how large, when and in which attempt.
+
+    ``version`` counts the run's checkpoints; ``written_at`` is in epoch
+    milliseconds, ``bytes`` counts the state as JSON.
+    """
+
+    agent: str
+    version: int
+    generation: int
+    attempt: int
+    written_at: int
+    bytes: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> CheckpointRecord:
+        """Read a checkpoint row; its state is the agent's."""
+        return cls(
+            agent=row["sk"].removeprefix(CHECKPOINT),
+            version=row["version"],
+            generation=row["generation"],
+            attempt=row["attempt"],
+            written_at=row["written_at"],
+            bytes=row["bytes"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """The whole of an event. ``via``: through the ``door`` or a ``queue``."""
 
@@ -202,6 +239,7 @@ class Story:
     runs: tuple[RunRecord, ...]
     steps: tuple[StepRecord, ...]
     effects: tuple[StepRecord, ...]
+    checkpoints: tuple[CheckpointRecord, ...] = ()
 
 
 def told(event: Event, rows: Iterable[Row]) -> Story:
@@ -224,6 +262,11 @@ def told(event: Event, rows: Iterable[Row]) -> Story:
         ),
         steps=records(STEP),
         effects=records(EFFECT),
+        checkpoints=tuple(
+            CheckpointRecord.from_row(row)
+            for sk, row in by_key.items()
+            if sk.startswith(CHECKPOINT)
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lambdas.shared.clock import Clock, milliseconds
 from lambdas.shared.story import State
 from lambdas.shared.table import NEW, Below, Condition, Is, IsNot, OneOf, Row
 from lambdas.worker.delivery import Delivery
@@ -23,6 +24,10 @@ class Verdict(StrEnum):
     SUCCEEDED = "succeeded"
     #: The agent failed and its message comes back after the back-off.
     FAILED = "failed"
+    #: The agent handed over; another message carries the run on. Acknowledged.
+    SUSPENDED = "suspended"
+    #: It handed over, and no message could be sent: this one comes back at once.
+    GIVEN_BACK = "given back"
     #: The run failed for good; its message bounces until SQS moves it to the DLQ.
     DEAD = "dead"
     #: The agent's own limit of runs per hour is used up; acknowledged.
@@ -44,15 +49,18 @@ class Verdict(StrEnum):
         return self in _DONE
 
 
-_DONE = frozenset({Verdict.SUCCEEDED, Verdict.SKIPPED, Verdict.ACKNOWLEDGED})
+_DONE = frozenset(
+    {Verdict.SUCCEEDED, Verdict.SUSPENDED, Verdict.SKIPPED, Verdict.ACKNOWLEDGED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to work on a run while ``lease`` lasts, under a token of its own.
 
-    ``begun_ms`` is when the first attempt of its generation began, or the first one
-    after its redrive: what ``max_duration_seconds`` is counted from.
+    ``begun_ms`` is when it would have begun if nothing had ever waited: now, less
+    what earlier attempts have worked since the run began, or was redriven. It is
+    what ``max_duration_seconds`` is counted from.
     """
 
     event_id: str
@@ -71,6 +79,17 @@ class Claim:
         """The generation of this run's effects."""
         kept = self.effects_generation
         return self.generation if kept is None else kept
+
+    def alive(self, clock: Clock) -> int:
+        """Return the time, in epoch milliseconds, while the lease lasts.
+
+        Raises:
+            StaleClaim: it is over, or lost.
+        """
+        now_ms = milliseconds(clock())
+        if not self.lease.lasts(now_ms):
+            raise StaleClaim("the lease of this attempt is over")
+        return now_ms
 
     @property
     def holding(self) -> Holding:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from lambdas.shared.clock import rfc3339
 from lambdas.shared.event import Content, Event, event_id
 
 _OURS = "bellhop."
@@ -37,6 +38,27 @@ class Delivery:
     received_at: datetime
     generation: int = 0
     effects_generation: int | None = None
+    #: How many messages carried the run before this one, in its present stretch.
+    continues: int = 0
+    #: The message as the relay wrote it; of an event that AWS told itself, nothing.
+    body: bytes = b""
+
+    def continuation(self) -> str:
+        """Return the body of the message that carries the run on after this one."""
+        envelope: dict[str, Any] = json.loads(self.body or b"{}")
+        detail: dict[str, Any] = {
+            **envelope.get("detail", {}),
+            "event_id": self.event_id,
+            "expires_at": self.expires_at,
+            "received_at": rfc3339(self.received_at),
+            "generation": self.generation,
+            "continues": self.continues + 1,
+        }
+        if self.effects_generation is not None:
+            detail["effects_generation"] = self.effects_generation
+        source = self.event_id.partition(":")[0]
+        head = {"source": f"{_OURS}{source}", "detail-type": "continuation"}
+        return json.dumps({**head, **envelope, "detail": detail})
 
     @property
     def keeps_effects(self) -> bool:
@@ -99,6 +121,8 @@ class Message:
                 received_at=_instant(detail["received_at"]),
                 generation=int(detail.get("generation", 0)),
                 effects_generation=_whole(detail.get("effects_generation")),
+                continues=int(detail.get("continues", 0)),
+                body=self.body,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NotOurs(f"not a detail of the relay: {error!r}") from error
@@ -112,6 +136,8 @@ class Message:
         received_at: datetime,
         generation: int = 0,
         effects_generation: int | None = None,
+        continues: int = 0,
+        body: bytes = b"",
     ) -> Delivery:
         """Return this message as the delivery of that event."""
         return Delivery(
@@ -126,6 +152,8 @@ class Message:
             received_at=received_at,
             generation=generation,
             effects_generation=effects_generation,
+            continues=continues,
+            body=body,
         )
 
     def aws_event(self, now: datetime) -> Event:

@@ -24,10 +24,33 @@ from lambdas.worker.holding import Ending
 _LONGEST_MESSAGE = 1000
 # 2 ** 20 seconds are longer than any back-off: keeps the power small.
 _LARGEST_POWER = 20
+# Anybody may go on with a run that was handed over, also a machine whose clock is
+# behind: to it the message would come too early, and be acknowledged for nothing.
+_CLOCKS_APART_MS = 5 * 60 * 1000
 
 
 class TooOld(GiveUp):
     """The event's rows expire before the run could end: too old to run safely."""
+
+
+class TooLong(GiveUp):
+    """The run is longer than its agent's ``max_duration_seconds``."""
+
+
+class Interrupted(Exception):
+    """The worker had to stop, and nothing of this attempt was saved."""
+
+
+class Stalled(Exception):
+    """The agent gave no sign of life for ``stall_seconds``."""
+
+
+class HandedOver(BaseException):
+    """The agent has saved its work, and a later attempt goes on from there.
+
+    No Exception: code that swallows those must not take an interrupted run for one
+    that is done.
+    """
 
 
 class OverLimit(Exception):
@@ -37,6 +60,9 @@ class OverLimit(Exception):
 _CATEGORIES: tuple[tuple[type[BaseException], Category], ...] = (
     (OverLimit, Category.LIMIT),
     (TooOld, Category.TOO_OLD),
+    (TooLong, Category.TOO_LONG),
+    (Interrupted, Category.INTERRUPTED),
+    (Stalled, Category.STALLED),
     (GiveUp, Category.GAVE_UP),
     (InDoubt, Category.IN_DOUBT),
     (RetryLater, Category.PASSING),
@@ -59,16 +85,21 @@ def ending_of(
 
     ``chance(low, high)`` draws a number between the two.
     """
+    now_ms = milliseconds(now)
+    if isinstance(error, HandedOver):
+        return Ending(state=State.SUSPENDED, due_ms=now_ms - _CLOCKS_APART_MS)
     reason = reason_of(error)
     if isinstance(error, OverLimit):
         return Ending(state=State.SKIPPED, reason=reason)
     is_last = delivery.receive_count >= agent.max_receives
     if is_last or isinstance(error, GiveUp | InDoubt):
         return Ending(state=State.DEAD, reason=reason)
+    if isinstance(error, Interrupted | Stalled):
+        return Ending(state=State.FAILED, reason=reason, due_ms=now_ms)
     wait = _asked_for(error)
     if wait is None:
         wait = backoff_seconds(agent, delivery.receive_count, chance)
-    due_ms = milliseconds(now) + math.ceil(wait * 1000)
+    due_ms = now_ms + math.ceil(wait * 1000)
     return Ending(state=State.FAILED, reason=reason, due_ms=due_ms)
 
 

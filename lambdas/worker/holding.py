@@ -6,7 +6,10 @@ process of its own, renews the lease, and ends the run when that one is gone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from lambdas.shared.story import ATTENTION, RUN, Reason, State
 from lambdas.shared.table import Below, Change, Condition, Is, Outcome, Table
@@ -14,12 +17,15 @@ from lambdas.shared.table import Below, Change, Condition, Is, Outcome, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How an attempt ends; ``due_ms`` is when a failed one may be tried again."""
+    """How an attempt ends; ``due_ms`` is when the run may be claimed again."""
 
     state: State
     reason: Reason | None = None
     due_ms: int | None = None
 
+
+# How long the attempts of a run have worked, and in which generation.
+WORKED = ("worked_ms", "worked_in")
 
 SUCCESS = Ending(state=State.SUCCEEDED)
 
@@ -72,9 +78,15 @@ def end(
     now_ms: int,
     *,
     when: Condition | None = None,
+    worked: Mapping[str, int] = MappingProxyType({}),
 ) -> bool:
-    """Write down how the attempt ended, if the claim still holds and ``when`` too."""
-    attributes = {
+    """Write down how the attempt ended, if the claim still holds and ``when`` too.
+
+    A run that is not over keeps how long it has ``worked``.
+    """
+    goes_on = ending.state in (State.FAILED, State.SUSPENDED)
+    attributes: dict[str, Any] = {
+        **(worked if goes_on else dict.fromkeys(WORKED)),
         "state": ending.state,
         "finished_at": now_ms,
         "reason": ending.reason.to_row() if ending.reason else None,

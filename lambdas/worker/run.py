@@ -16,6 +16,8 @@ from lambdas.shared.effects import Repeat, repeat_of, sending
 from lambdas.shared.errors import GiveUp, Misconfigured, RetryLater, Unavailable
 from lambdas.shared.fleet import Agent
 from lambdas.worker.claim import StaleClaim
+from lambdas.worker.ending import HandedOver, TooLong
+from lambdas.worker.handover import Handover
 from lambdas.worker.host import Host
 from lambdas.worker.steps import Call, Steps
 
@@ -64,8 +66,8 @@ class RunLog:
 class ThisRun:
     """A :class:`lambdas.shared.contract.Run`: one attempt, until it is closed.
 
-    ``lost`` is set once the claim was found stale; an agent that swallows the
-    error must not be taken for one that succeeded.
+    ``lost`` is set once the claim was found stale, or the run too long; an agent that
+    swallows the error must not be taken for one that succeeded.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class ThisRun:
         log: Log,
         secret_of: Callable[[str], str],
         steps: Callable[[ThisRun], Steps],
+        handover: Handover,
         told: Callable[[], Mapping[str, Any] | None],
     ) -> None:
         """``steps`` makes the keeper of this run's rows; ``told`` reads the news."""
@@ -85,11 +88,12 @@ class ThisRun:
         self.attempt = attempt
         self.deadline = deadline
         self.log = log
-        self.lost: StaleClaim | None = None
+        self.lost: StaleClaim | TooLong | None = None
         self._host = host
         self._secrets = frozenset(agent.secrets)
         self._secret_of = secret_of
         self._steps = steps(self)
+        self._handover = handover
         self._told = told
         self._names: set[str] = set()
         self._lock = threading.Lock()
@@ -99,7 +103,33 @@ class ThisRun:
     @property
     def stopping(self) -> bool:
         """See the contract."""
-        return self._host.stopping
+        return self._handover.stopping
+
+    @property
+    def resumed_from(self) -> Any | None:
+        """See the contract."""
+        with self._watched("resumed_from"):
+            return self._handover.resumed()
+
+    def checkpoint(self, state: Any) -> None:
+        """See the contract."""
+        with self._watched("a checkpoint"):
+            self._not_inside("a checkpoint")
+            self._handover.save(state)
+
+    def keep_going(self) -> bool:
+        """See the contract."""
+        with self._watched("keep_going"):
+            self._not_inside("keep_going")
+            return self._handover.keep_going()
+
+    def outcome(self, error: BaseException | None) -> BaseException | None:
+        """Return how the attempt ends whose agent raised ``error``; None: well."""
+        if self.lost is not None:
+            return self.lost
+        if error is None or isinstance(error, HandedOver):
+            return self._handover.outcome()
+        return error
 
     def step(
         self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
@@ -160,28 +190,39 @@ class ThisRun:
 
     @contextmanager
     def _entered(self, name: str) -> Iterator[None]:
+        self._not_inside(repr(name))
+        with self._watched(repr(name)):
+            self._handover.refuse_more()
+            self._take(name)
+            token = _inside.set((self, name))
+            try:
+                yield
+            finally:
+                _inside.reset(token)
+
+    @contextmanager
+    def _watched(self, what: str) -> Iterator[None]:
+        """Let ``what`` be asked of a run that is going on, and see if it is lost."""
+        if os.getpid() != self._pid:
+            raise GiveUp(f"{what} was asked for in another process than the run's")
+        if self._is_over:
+            raise GiveUp(f"{what} was asked for after its run had ended")
+        self._host.alive()
+        try:
+            yield
+        except (StaleClaim, TooLong) as error:
+            self.lost = error
+            raise
+
+    def _not_inside(self, what: str) -> None:
         outer = _inside.get()
         if outer is not None and outer[0] is self:
             raise GiveUp(
-                f"{name!r} was asked for inside {outer[1]!r}: steps and effects do not"
-                " nest; call them one after another"
+                f"{what} was asked for inside {outer[1]!r}: what makes up a run does"
+                " not nest; call it after that"
             )
-        self._host.alive()
-        self._take(name)
-        token = _inside.set((self, name))
-        try:
-            yield
-        except StaleClaim as error:
-            self.lost = error
-            raise
-        finally:
-            _inside.reset(token)
 
     def _take(self, name: Any) -> None:
-        if os.getpid() != self._pid:
-            raise GiveUp(f"{name!r} was asked for in another process than the run's")
-        if self._is_over:
-            raise GiveUp(f"{name!r} was asked for after its run had ended")
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
             raise GiveUp(f"a name of 1 to {_LONGEST_NAME} characters, not {name!r:.80}")
         if not name.isprintable():

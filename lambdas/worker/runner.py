@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,11 +28,14 @@ from lambdas.shared.table import Table
 from lambdas.shared.ticks import schedule_of
 from lambdas.worker import agent as agents
 from lambdas.worker import telling
+from lambdas.worker.checkpoints import Checkpoints
 from lambdas.worker.claim import Claim, Verdict
 from lambdas.worker.delivery import Delivery, Message
-from lambdas.worker.ending import OverLimit, TooOld, ending_of
+from lambdas.worker.ending import OverLimit, TooLong, TooOld, ending_of, reason_of
+from lambdas.worker.handover import Handover
 from lambdas.worker.holding import Ending
 from lambdas.worker.host import Host
+from lambdas.worker.pace import Pace
 from lambdas.worker.run import RunLog, ThisRun
 from lambdas.worker.runs import Ended, RunRow
 from lambdas.worker.steps import Steps
@@ -67,6 +71,11 @@ class Ports:
     clock: Clock
     chance: Callable[[float, float], float]
     token: Callable[[], str]
+    #: Puts a message on the agent's own queue: what carries a run on.
+    #: Raises Unavailable, Misconfigured.
+    send: Callable[[str], None]
+    #: Counts seconds, whatever is done to the clock.
+    ticking: Callable[[], float] = time.monotonic
     #: Told the schedule of a tick whose run has ended.
     run_over: Callable[[str], None] = lambda _: None
 
@@ -101,6 +110,7 @@ class Runner:
             delivery,
             token=self._ports.token(),
             clock=self._ports.clock,
+            ticking=self._ports.ticking,
             visibility_seconds=self._agent.visibility_seconds,
             judge=lambda error: self._judge(error, delivery),
             invocation=host.invocation,
@@ -120,11 +130,28 @@ class Runner:
             telling.ledger_failed(delivery, error)
             row.verdict = Verdict.UNDECIDED
         verdict = row.verdict or Verdict.UNDECIDED
+        if verdict is Verdict.SUSPENDED:
+            verdict = self._carried_on(delivery, row)
         self._hide(delivery, verdict, row)
         if row.ending is not None and row.ending.state in _OVER:
             self._pass_on(delivery)
         telling.ended(self._agent.name, delivery, verdict, row, self._ports.clock())
         return verdict
+
+    def _carried_on(self, delivery: Delivery, row: RunRow) -> Verdict:
+        """Let another message carry on the run that was handed over.
+
+        Until it is sent the old one answers for the run; it is deleted after that.
+        """
+        try:
+            self._ports.send(delivery.continuation())
+        except BellhopError as error:
+            telling.not_continued(delivery, error)
+            if delivery.receive_count < self._agent.max_receives:
+                return Verdict.GIVEN_BACK
+            # It is on its way to the dead letters, which want a reason.
+            return row.die(reason_of(error))
+        return Verdict.SUSPENDED
 
     def _pass_on(self, delivery: Delivery) -> None:
         """Let the next tick in line begin; where this fails, the watcher does it."""
@@ -164,18 +191,20 @@ class Runner:
         try:
             self._called(delivery, claim, run)
         except BaseException as error:
-            raise Ended(run.lost or error) from error
+            raise Ended(run.outcome(error) or error) from error
         finally:
             run.close()
             if os.getpid() != me:
                 # A child that the agent forked came home; the run is its parent's.
                 os._exit(1)
-        if run.lost is not None:
-            raise Ended(run.lost)
+        left = run.outcome(None)
+        if left is not None:
+            raise Ended(left)
 
     def _called(self, delivery: Delivery, claim: Claim, run: ThisRun) -> None:
         now = self._ports.clock()
-        if now + timedelta(seconds=self._agent.timeout_seconds) >= _expiry(delivery):
+        self._still(claim)
+        if self._latest_end(claim, now) >= _expiry(delivery):
             raise TooOld("too old to run safely: its rows expire before it could end")
         function = self._load(self._agent.module, self._agent.function)
         event = self._ports.ledger.event(delivery.event_id)
@@ -200,18 +229,44 @@ class Runner:
             agent=self._agent,
             attempt=claim.attempt,
             host=host,
-            deadline=self._deadline(host),
+            deadline=self._deadline(claim, host),
             log=log,
             secret_of=ports.secret_of,
             steps=lambda run: Steps(
                 ports.table, ports.bodies, claim, ports.clock, run.sending
             ),
+            handover=Handover(
+                host,
+                Pace(host.get_remaining_time_in_millis, ports.ticking),
+                Checkpoints(ports.table, ports.bodies, claim, ports.clock),
+                still=lambda: self._still(claim),
+            ),
             told=lambda: ports.ledger.told(claim.event_id),
         )
 
-    def _deadline(self, host: Host) -> datetime:
+    def _still(self, claim: Claim) -> None:
+        """Raise StaleClaim or TooLong once the run may go on no more."""
+        now_ms = claim.alive(self._ports.clock)
+        seconds = self._agent.max_duration_seconds
+        if now_ms >= claim.begun_ms + seconds * 1000:
+            raise TooLong(
+                "the attempts of this run have worked for longer than its agent's"
+                f" max_duration_seconds ({seconds}). A redrive goes on from its last"
+                " checkpoint, for as long again; if that is not enough, raise the limit"
+            )
+
+    def _latest_end(self, claim: Claim, now: datetime) -> datetime:
+        """Return when the run ends at the latest, if this attempt is its last."""
+        attempt = now + timedelta(seconds=self._agent.longest_attempt_seconds)
+        return max(attempt, self._limit(claim))
+
+    def _limit(self, claim: Claim) -> datetime:
+        longest = timedelta(seconds=self._agent.max_duration_seconds)
+        return datetime.fromtimestamp(claim.begun_ms / 1000, UTC) + longest
+
+    def _deadline(self, claim: Claim, host: Host) -> datetime:
         left = timedelta(milliseconds=host.get_remaining_time_in_millis())
-        return self._ports.clock() + left
+        return min(self._ports.clock() + left, self._limit(claim))
 
     def _judge(self, error: BaseException, delivery: Delivery) -> Ending:
         ports = self._ports
@@ -229,7 +284,7 @@ class Runner:
                 due_ms = row.ending.due_ms
             case Verdict.WAITING:
                 due_ms = row.due_ms
-            case Verdict.DEAD | Verdict.BOUNCED:
+            case Verdict.DEAD | Verdict.BOUNCED | Verdict.GIVEN_BACK:
                 due_ms = now_ms
             case _:
                 pass

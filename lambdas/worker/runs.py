@@ -20,21 +20,26 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 )
 
 from lambdas.shared.clock import Clock, milliseconds
-from lambdas.shared.errors import Misconfigured
-from lambdas.shared.story import RUN, State
-from lambdas.shared.table import Change, Outcome, Row, Table
+from lambdas.shared.errors import BellhopError, Misconfigured
+from lambdas.shared.story import RUN, Reason, State
+from lambdas.shared.table import Change, Is, Outcome, Row, Table
 from lambdas.worker.claim import Claim, StaleClaim, Verdict, may_claim, refused
 from lambdas.worker.delivery import Delivery
-from lambdas.worker.holding import SUCCESS, Ending, end
+from lambdas.worker.holding import SUCCESS, WORKED, Ending, end
 from lambdas.worker.lease import Lease
 
 # The lease must end before the message shows again, or a redrive would be
 # acknowledged against a dead worker's claim and lost.
 LEASE_MARGIN_MS = 5_000
 
+# What an attempt has worked at least: a run that is handed over again and again, at
+# once and for nothing, must come to its max_duration_seconds too.
+LEAST_WORK_MS = 1_000
+
 _VERDICTS = {
     State.SUCCEEDED: Verdict.SUCCEEDED,
     State.FAILED: Verdict.FAILED,
+    State.SUSPENDED: Verdict.SUSPENDED,
     State.DEAD: Verdict.DEAD,
     State.SKIPPED: Verdict.SKIPPED,
 }
@@ -68,11 +73,14 @@ class RunRow(BasePersistenceLayer):
         *,
         token: str,
         clock: Clock,
+        ticking: Callable[[], float],
         visibility_seconds: int,
         judge: Callable[[BaseException], Ending],
         invocation: Mapping[str, str] | None = None,
     ) -> None:
         """``judge`` says how an attempt ends that raised; ``token`` is new.
+
+        ``ticking`` counts seconds, whatever is done to the clock.
 
         ``invocation`` is written down, so that Lambda's log can be asked what
         became of an attempt that wrote nothing.
@@ -82,9 +90,12 @@ class RunRow(BasePersistenceLayer):
         self._delivery = delivery
         self._token = token
         self._clock = clock
+        self._ticking = ticking
         self._visibility_ms = visibility_seconds * 1000
         self._judge = judge
         self._invocation = invocation
+        self._worked_before_ms = 0
+        self._since = 0.0
         self.claim: Claim | None = None
         self.verdict: Verdict | None = None
         self.ending: Ending | None = None
@@ -130,6 +141,22 @@ class RunRow(BasePersistenceLayer):
         else:
             self._end(self._judge(cause))
 
+    def die(self, reason: Reason) -> Verdict:
+        """Let the run be dead that was handed over and that nobody will take up."""
+        claim = self.claim
+        if claim is None:
+            raise RuntimeError("an attempt ends that was never claimed")
+        ending = Ending(state=State.DEAD, reason=reason)
+        now_ms = milliseconds(self._clock())
+        waits = Is("state", State.SUSPENDED)
+        try:
+            if end(self._table, claim.holding, ending, now_ms, when=waits):
+                self.ending = ending
+                return Verdict.DEAD
+        except BellhopError:
+            pass  # it stays SUSPENDED: its dead letter takes it up
+        return Verdict.GIVEN_BACK
+
     def get_record(self, data: Any) -> DataRecord:
         """Never needed: a refused claim has returned the row already."""
         return _COMPLETED
@@ -163,6 +190,9 @@ class RunRow(BasePersistenceLayer):
         return self._table.update(delivery.event_id, sk, change, when=when)
 
     def _claimed(self, row: Row, now_ms: int) -> Claim:
+        is_same = row.get("worked_in") == row["generation"]
+        self._worked_before_ms = row["worked_ms"] if is_same else 0
+        self._since = self._ticking()
         return Claim(
             event_id=self._delivery.event_id,
             agent=self._delivery.agent,
@@ -170,8 +200,8 @@ class RunRow(BasePersistenceLayer):
             token=self._token,
             generation=row["generation"],
             attempt=row["attempt"],
-            lease=Lease(row["due_at"], now_ms),
-            begun_ms=now_ms,
+            lease=Lease(row["due_at"], now_ms, self._ticking),
+            begun_ms=now_ms - self._worked_before_ms,
             effects_generation=row.get("effects_generation"),
         )
 
@@ -180,11 +210,16 @@ class RunRow(BasePersistenceLayer):
         if claim is None:
             raise RuntimeError("an attempt ends that was never claimed")
         now_ms = milliseconds(self._clock())
-        if end(self._table, claim.holding, ending, now_ms):
+        worked = dict(zip(WORKED, (self._worked_ms(), claim.generation), strict=True))
+        if end(self._table, claim.holding, ending, now_ms, worked=worked):
             self.ending = ending
             self.verdict = _VERDICTS[ending.state]
         else:
             self.verdict = Verdict.STALE
+
+    def _worked_ms(self) -> int:
+        elapsed_ms = round((self._ticking() - self._since) * 1000)
+        return self._worked_before_ms + max(LEAST_WORK_MS, elapsed_ms)
 
     def _nothing_to_run(self) -> NoReturn:
         # "Completed, no data" makes Powertools return at once, without an exception.

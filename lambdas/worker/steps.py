@@ -41,6 +41,7 @@ from lambdas.shared.table import (
     Table,
 )
 from lambdas.worker.claim import Claim, StaleClaim
+from lambdas.worker.kept import folder_of, json_text
 
 # A row holds 400 KB (DynamoDB); what is larger is kept beside the large bodies.
 INLINE_RESULT_BYTES = 300_000
@@ -248,11 +249,7 @@ class Steps:
         self._update(sk, Change(set={"status": Status.RELEASED}), mine)
 
     def _alive(self) -> int:
-        """Return the time, in milliseconds, while the lease lasts."""
-        now_ms = milliseconds(self._clock())
-        if not self._claim.lease.lasts(now_ms):
-            raise StaleClaim("the lease of this attempt is over")
-        return now_ms
+        return self._claim.alive(self._clock)
 
     def _not_overtaken(self, row: Row, generation: int) -> None:
         if row["generation"] > generation:
@@ -292,18 +289,12 @@ class Steps:
 
     def _kept(self, what: str, value: Any) -> tuple[dict[str, Any], Any]:
         """Return the attributes that keep ``value``, and it as JSON gives it back."""
-        try:
-            text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            kind = type(value).__name__
-            raise GiveUp(f"{what} returned a {kind}, not JSON: {error}") from error
+        text = json_text(f"{what} returned", value)
         if len(text) <= INLINE_RESULT_BYTES:
             return {"result": text}, json.loads(text)
         data = text.encode()
-        owner = hashlib.sha256(
-            self._claim.event_id.encode("utf-8", "backslashreplace")
-        ).hexdigest()
-        key = f"results/{owner}/{hashlib.sha256(data).hexdigest()}"
+        folder = folder_of(self._claim.event_id)
+        key = f"{folder}/{hashlib.sha256(data).hexdigest()}"
         self._results.put(key, zlib.compress(data))
         return {"result_ref": key}, json.loads(text)
 

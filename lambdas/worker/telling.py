@@ -17,6 +17,7 @@ from lambdas.worker.runs import RunRow
 _METRICS = {
     Verdict.SUCCEEDED: "RunsSucceeded",
     Verdict.FAILED: "RunsFailed",
+    Verdict.SUSPENDED: "RunsSuspended",
     Verdict.DEAD: "RunsDead",
     Verdict.SKIPPED: "RunsSkipped",
 }
@@ -36,6 +37,7 @@ def ended(
         "agent": agent,
         "message_id": delivery.message_id,
         "receive_count": delivery.receive_count,
+        "continues": delivery.continues,
         "attempt": row.claim.attempt if row.claim else None,
         "verdict": str(verdict),
     }
@@ -60,12 +62,27 @@ def ended(
             logger.error("run is dead", **fields)
         case Verdict.FAILED:
             logger.warning("run failed, will be retried", **fields)
+        case Verdict.SUSPENDED:
+            logger.info("run handed over, goes on", **fields)
+        case Verdict.GIVEN_BACK:
+            logger.warning("run handed over, not carried on", **fields)
         case Verdict.STALE:
             logger.warning("run was taken over", **fields)
         case Verdict.UNDECIDED:
             logger.warning("run not started or not recorded", **fields)
         case _:
             logger.info("nothing to run", **fields)
+
+
+def not_continued(delivery: Delivery, error: Exception) -> None:
+    """No message could be sent that carries on a run; its own comes back at once."""
+    logger.warning(
+        "run not carried on",
+        event_id=delivery.event_id,
+        agent=delivery.agent,
+        message_id=delivery.message_id,
+        reason=str(error),
+    )
 
 
 def ledger_failed(delivery: Delivery, error: Exception) -> None:

@@ -14,7 +14,7 @@ from lambdas.shared import clock
 from lambdas.shared.adapters import dynamodb
 from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.adapters.secretsmanager import SecretsManager
-from lambdas.shared.adapters.sqs import SqsVisibility
+from lambdas.shared.adapters.sqs import SqsSender, SqsVisibility
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.fleet import Agent, Fleet, deployed
 from lambdas.shared.secrets import Secrets
@@ -114,6 +114,7 @@ def runner_of(
         table=table,
         bodies=S3Bodies(settings.payload_bucket),
         queue=queue,
+        send=SqsSender(settings.queue_url),
         secret_of=lambda name: secrets.get(name).current,
         clock=clock.now,
         chance=random.SystemRandom().uniform,

@@ -88,6 +88,7 @@ class Clockwork:
                 table=self.table,
                 bodies=FakeBodies(),
                 queue=FakeQueue(),
+                send=FakeQueue().send,
                 secret_of="value of {}".format,
                 clock=self.clock,
                 chance=max,

@@ -59,17 +59,38 @@ class FakeTime:
         return self.milliseconds
 
 
+@dataclass
+class Invocation(FakeTime):
+    """A :class:`FakeTime` that runs out as the clock goes on, as Lambda's does."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def __post_init__(self) -> None:
+        self.ends_ms = self.clock.ms + self.milliseconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.ends_ms - self.clock.ms
+
+
 class FakeQueue:
     """A :class:`lambdas.worker.runner.Visibility`; ``hidden`` says what was asked."""
 
     def __init__(self) -> None:
         self.hidden: list[tuple[str, int]] = []
         self.failures: list[Exception] = []
+        #: What was sent to it, and failures of that.
+        self.sent: list[str] = []
+        self.refusals: list[Exception] = []
 
     def hide(self, receipt: str, seconds: int) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.hidden.append((receipt, seconds))
+
+    def send(self, body: str) -> None:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.sent.append(body)
 
 
 class World:
@@ -105,13 +126,15 @@ class Rig:
         self.bodies: Any = FakeBodies() if bodies is None else bodies
         self.queue = FakeQueue()
         self.ledger = TableLedger(self.table, self.bodies, ledger_days=LEDGER_DAYS)
-        self.time = FakeTime(spec.timeout_seconds * 1000)
+        self.time: FakeTime = FakeTime(spec.timeout_seconds * 1000)
         self.spec = spec
         self.ports = Ports(
             ledger=self.ledger,
             table=self.table,
             bodies=self.bodies,
             queue=self.queue,
+            send=self.queue.send,
+            ticking=lambda: self.clock.ms / 1000,
             secret_of=secret_of,
             clock=self.clock,
             chance=chance,
@@ -137,6 +160,27 @@ class Rig:
 
     def deliver(self, message_id: str = "m1", **changes: Any) -> Verdict:
         return self.runner.run(self.delivery(message_id, **changes), self.time)
+
+    def invoke(self, message_id: str = "m1", **changes: Any) -> Verdict:
+        """Deliver as Lambda does: the time runs out with the clock."""
+        delivery = self.delivery(message_id, **changes)
+        return self.runner.run(delivery, self.invocation())
+
+    def invocation(self) -> Invocation:
+        limit_ms = self.spec.timeout_seconds * 1000
+        self.time = Invocation(limit_ms, clock=self.clock)
+        return self.time
+
+    def carry_on(self, **changes: Any) -> Verdict:
+        """Deliver the message that was sent last to carry on the run."""
+        number = len(self.queue.sent)
+        told = record(
+            self.queue.sent[-1],
+            message_id=f"continuation-{number}",
+            sent_ms=self.clock.ms,
+            **changes,
+        )
+        return self.runner.take(Message.from_record(told), self.invocation())
 
     def take(self, record: dict[str, Any]) -> Verdict:
         return self.runner.take(Message.from_record(record), self.time)

@@ -136,6 +136,8 @@ class System:
             table=self.table,
             bodies=self.bodies,
             queue=_Standing(self.queue),
+            send=lambda _: None,
+            ticking=lambda: self.clock.ms / 1000,
             secret_of=str,
             clock=self.clock,
             chance=max,

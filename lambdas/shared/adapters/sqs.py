@@ -1,4 +1,4 @@
-"""How long a received message stays hidden."""
+"""One queue, as its worker uses it: what is hidden, and what is sent again."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ if TYPE_CHECKING:
 
 def _client() -> Any:
     return aws.client("sqs")
+
+
+class SqsSender:
+    """Puts messages on one queue; calling it sends one."""
+
+    def __init__(self, url: str, client: Callable[[], SQSClient] = _client) -> None:
+        """Send to the queue at ``url``."""
+        self._url = url
+        self._client = client
+
+    def __call__(self, body: str) -> None:
+        """Send ``body``; twice is two messages.
+
+        Raises:
+            Unavailable, Misconfigured: it was not taken, or nobody knows.
+        """
+        with told_apart("the queue"):
+            self._client().send_message(QueueUrl=self._url, MessageBody=body)
 
 
 class SqsVisibility:
