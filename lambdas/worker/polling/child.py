@@ -14,9 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from lambdas.shared import clock
 from lambdas.shared.adapters.lines import Line, Lines
-from lambdas.shared.clock import milliseconds
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.fleet import deployed
 from lambdas.shared.settings import WorkerSettings
@@ -51,9 +49,12 @@ class HiddenByWord:
 class Told:
     """What the supervisor said, read by whichever thread looks first."""
 
-    def __init__(self, lines: Lines, gone: Callable[[], None]) -> None:
+    def __init__(
+        self, lines: Lines, gone: Callable[[], None], ticking: Ticking = ticking
+    ) -> None:
         """Call ``gone`` when there is no supervisor any more."""
         self._lines = lines
+        self._ticking = ticking
         self._gone = gone
         self._acting = threading.Lock()
         self.runs: queue.SimpleQueue[Line] = queue.SimpleQueue()
@@ -92,11 +93,12 @@ class Told:
                 self.runs.put(line)
             case {"stop": _}:
                 self.stopping = True
-            case {"lease": int(ends_ms), "token": token}:
+            case {"lease": int(ends_ms), "until": until, "token": token}:
+                # What is left of it, whatever the clock says now.
+                left_ms = int((until - self._ticking()) * 1000)
                 with self._acting:
                     if self._claim is not None and self._claim.token == token:
-                        now_ms = milliseconds(clock.now())
-                        self._claim.lease.extend(ends_ms, now_ms)
+                        self._claim.lease.extend(ends_ms, ends_ms - left_ms)
             case _:
                 pass  # of a supervisor that says more than this one
 

@@ -6,6 +6,7 @@ shows. A beat that fails is repeated sooner; once the lease is over, all is lost
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 from typing import Protocol
@@ -32,8 +33,8 @@ class Hiding(Protocol):
 class Told(Protocol):
     """Who hears of the heartbeat, from its thread."""
 
-    def renewed(self, holding: Holding, lease_ends_ms: int) -> None:
-        """The lease in the ledger ends then."""
+    def renewed(self, holding: Holding, ends_ms: int, until: float) -> None:
+        """The lease in the ledger ends then: by its clock, and by ticks."""
         ...
 
     def lost(self) -> None:
@@ -75,6 +76,8 @@ class Heartbeat:
         self._period = period_seconds
         self._holding: Holding | None = None
         self._lease_ends = float("inf")
+        # The claim's lease, by the ledger's clock and by ticks: the same instant.
+        self._anchor = 0, 0.0
         self._beating = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
@@ -91,12 +94,11 @@ class Heartbeat:
     def claimed(self, holding: Holding, lease_ends_ms: int) -> None:
         """Renew this claim's lease too; it ends then unless renewed."""
         now_ms = milliseconds(self._world.clock())
-        left = (lease_ends_ms - now_ms) / 1000
-        # Counted in ticks: a clock that is set does not move it. Never later than the
-        # message may show, whatever the two clocks made of it.
-        ends = min(self._world.ticking() + left, self._hold.leased_until)
+        ends = self._world.ticking() + (lease_ends_ms - now_ms) / 1000
         with self._beating:
-            self._holding, self._lease_ends = holding, ends
+            self._holding, self._anchor = holding, (lease_ends_ms, ends)
+            # Never later than the message may show, whatever the clocks made of it.
+            self._lease_ends = min(ends, self._hold.leased_until)
 
     def finish(self) -> None:
         """Beat no more; returns when the last beat is over. Twice is once."""
@@ -144,13 +146,24 @@ class Heartbeat:
     def _renew(self) -> bool:
         if self._holding is None:
             return True
-        now, now_ms = self._world.ticking(), milliseconds(self._world.clock())
-        ends_ms = self._hold.lease_ends_ms(now_ms, now)
+        until = self._hold.leased_until
+        ends_ms = self._ends_ms(until)
         if not renew(self._world.table, self._holding, ends_ms):
             return False
-        self._lease_ends = max(self._lease_ends, self._hold.leased_until)
-        self._told.renewed(self._holding, ends_ms)
+        self._lease_ends = max(self._lease_ends, until)
+        self._told.renewed(self._holding, ends_ms, until)
         return True
+
+    def _ends_ms(self, until: float) -> int:
+        """Return when the lease ends that lasts ``until``, by the ledger's clock.
+
+        Counted on from the claim, and by the clock as it is: one that is set back
+        must not leave the ledger with a lease that others find over.
+        """
+        now, now_ms = self._world.ticking(), milliseconds(self._world.clock())
+        claimed_ms, claimed = self._anchor
+        counted = claimed_ms + math.floor((until - claimed) * 1000)
+        return max(counted, now_ms + math.floor((until - now) * 1000))
 
     def _run(self) -> None:
         pause = self._period

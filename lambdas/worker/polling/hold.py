@@ -78,7 +78,3 @@ class Hold:
             self._at_most_until = max(self._at_most_until, answered + seconds)
             if done:
                 self._surely_until = max(self._surely_until, asked + seconds)
-
-    def lease_ends_ms(self, now_ms: int, now: float) -> int:
-        """Return when a lease made now may end, in epoch milliseconds."""
-        return now_ms + math.floor((self.leased_until - now) * 1000)

@@ -370,11 +370,11 @@ class Supervisor:
 
     # What the heartbeat tells, from its thread
 
-    def renewed(self, holding: Holding, lease_ends_ms: int) -> None:
+    def renewed(self, holding: Holding, ends_ms: int, until: float) -> None:
         """Let the run know for how long it may go on."""
         child = self._child
         if child is not None:
-            child.send(lease=lease_ends_ms, token=holding.token)
+            child.send(lease=ends_ms, until=until, token=holding.token)
 
     def lost(self, hold: Hold) -> None:
         """The message, or its run, may be another's."""
