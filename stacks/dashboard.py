@@ -33,6 +33,7 @@ _FUNNEL = (
     "RunsDead",
 )
 _TICKS = ("CronTickFired", "TicksWaiting", "TicksSkipped", "TicksTooLate")
+_HELD_UP = ("WorkersStuck", "HeartbeatsFailed", "WorkersDegraded")
 _TROUBLE = ("MissedFires", "LateFires", "Overruns", "FailedTicks")
 
 
@@ -58,6 +59,8 @@ class Dashboard(Construct):
             self._agents(),
             self._functions(),
         ]
+        if fleet.polling:
+            rows.append(self._containers())
         if fleet.schedules:
             rows.append(self._schedules())
         rows.append(self._errors())
@@ -173,6 +176,24 @@ class Dashboard(Construct):
                 _HALF,
             )
             for name in ("Errors", "Throttles")
+        ]
+
+    def _containers(self) -> list[cloudwatch.IWidget]:
+        """The workers that poll: what a container uses, and what goes wrong."""
+        used = [
+            Metric(
+                namespace="AWS/ECS",
+                name=name,
+                statistic="Maximum",
+                dimensions=worker.service or {},
+            )
+            for worker in self._fleet.polling
+            for name in ("CPUUtilization", "MemoryUtilization")
+        ]
+        return [
+            _graph("Containers: CPU and memory, per cent", used, _THIRD),
+            _graph("Containers: trouble", [ours(name) for name in _HELD_UP], _THIRD),
+            _search("Runs ended from outside", "Agent,Why", "RunsKilled", _THIRD),
         ]
 
     def _schedules(self) -> list[cloudwatch.IWidget]:

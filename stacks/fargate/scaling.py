@@ -9,6 +9,9 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lambdas.shared.fleet import Agent
+from stacks.fargate import attended
+
 # Application Auto Scaling takes 20 steps in a policy.
 MOST_STEPS = 20
 
@@ -56,19 +59,21 @@ class Scaling(Construct):
         cluster: ecs.CfnCluster,
         service: ecs.CfnService,
         queue: sqs.Queue,
-        most: int,
+        agent: Agent,
     ) -> None:
-        """Scale ``service`` from none to ``most`` by what is in ``queue``."""
+        """Scale ``service`` from none to max_concurrency by what is in ``queue``."""
         super().__init__(scope, id)
         self._queue = queue
+        most = agent.max_concurrency
         self._target = autoscaling.CfnScalableTarget(
             self,
             "Target",
             service_namespace="ecs",
             scalable_dimension="ecs:service:DesiredCount",
             resource_id=Fn.join("/", ["service", cluster.ref, service.attr_name]),
-            min_capacity=0,
+            min_capacity=attended.least(agent),
             max_capacity=most,
+            scheduled_actions=attended.changes(agent),
         )
         busy = self._policy("Busy", _steps(sizes_to(most)))
         self._alarm("Work", "GreaterThanOrEqualToThreshold", 1, "notBreaching", busy)

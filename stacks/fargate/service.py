@@ -15,16 +15,14 @@ from stacks.fargate.scaling import Scaling
 from stacks.function import make_log_group
 from stacks.work import Places, Worker
 
-# Where the worker says how it is; nobody outside the container can ask.
-_HEALTH_PORT = 8080
-
 # ECS ends what has not stopped by itself after that; 120 is its most.
 _STOP_SECONDS = 120
 
-# No curl in the image. http.client, because urllib would obey a proxy's variable.
+# Inside the container, where alone the worker answers. There is no curl in the image;
+# and http.client, because urllib would obey a proxy's variable.
 _ASK_HEALTH = (
     "import http.client as h, sys;"
-    f"c = h.HTTPConnection('127.0.0.1', {_HEALTH_PORT}, timeout=8);"
+    "c = h.HTTPConnection('127.0.0.1', 8080, timeout=8);"
     "c.request('GET', '/healthz');"
     "sys.exit(c.getresponse().status != 200)"
 )
@@ -64,7 +62,7 @@ class PollingWorker(Worker):
             cluster=containers.cluster,
             service=self.service,
             queue=self.queue,
-            most=agent.max_concurrency,
+            agent=agent,
         )
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stacks.alarms import Alarm, Metric, ours
 from stacks.signals.watched import Watched, filled, portions
 
@@ -13,7 +15,7 @@ def alarms(fleet: Watched) -> list[Alarm]:
         *_dead_letters(fleet),
         *_at_cap(fleet),
         *_crashing(fleet),
-        _slow(fleet),
+        *_slow(fleet),
         _skipped(),
     ]
 
@@ -122,19 +124,32 @@ def _crashing(fleet: Watched) -> list[Alarm]:
     ]
 
 
-def _slow(fleet: Watched) -> Alarm:
-    longest = fleet.longest_run_seconds
+def _slow(fleet: Watched) -> list[Alarm]:
+    """Over the fleet; where some agents take hours by intent, over the others."""
+    watched = [ours("AcceptedToDoneSeconds", "p95")]
+    if fleet.polling:
+        watched = [
+            ours("AcceptedToDoneSeconds", "p95", Agent=worker.agent.name)
+            for worker in fleet.called
+        ]
+    return [_late(fleet, number, few) for number, few in portions(watched)]
+
+
+def _late(fleet: Watched, number: int, took: Mapping[str, Metric]) -> Alarm:
+    longest = fleet.longest_call_seconds
     return Alarm(
         name="end-to-end-p95",
         meaning="Events are done late, counted from their acceptance.",
         because=f"five minutes and two attempts of the slowest agent ({longest} s"
         " each), for a quarter of an hour.",
-        metrics={"took": ours("AcceptedToDoneSeconds", "p95")},
+        metrics=took,
+        expression=f"MAX([{','.join(took)}])" if len(took) > 1 else None,
         is_at_fault=">",
         threshold=300 + 2 * longest,
         least=3,
         of=3,
         pages=False,
+        number=number,
     )
 
 

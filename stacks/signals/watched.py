@@ -79,10 +79,14 @@ class Watched:
     log_groups: Sequence[str]
 
     @property
-    def longest_run_seconds(self) -> int:
-        """The longest that any agent may work at a time."""
-        agents = [each.agent for each in self.workers]
-        return max((each.longest_attempt_seconds for each in agents), default=0)
+    def longest_call_seconds(self) -> int:
+        """The longest that a worker which is a function may work at a time."""
+        return max((each.agent.timeout_seconds for each in self.called), default=0)
+
+    @property
+    def called(self) -> Sequence[Worker]:
+        """The workers that Lambda calls."""
+        return [each for each in self.workers if each.function is not None]
 
     @property
     def worker_functions(self) -> Sequence[str]:

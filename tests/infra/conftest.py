@@ -137,12 +137,50 @@ url = "https://example.com/old"
 run = "agents.hello:run"
 on = [{ source = "releases", kind = "item" }]
 """
+# Three workers that poll, as different as they can be, and one that Lambda calls.
+HOURS = """
+[sources.github]
+
+[agents.researcher]
+run = "agents.hello:run"
+on = [{ source = "github", kind = "issues.opened" }]
+compute = "fargate"
+spot = true
+cpu = 1024
+memory_mb = 4096
+max_concurrency = 40
+heartbeat_seconds = 20
+business_hours = "MON-FRI 09:00-18:00"
+timezone = "Europe/Berlin"
+expect_every_minutes = 60
+secrets = ["bellhop/github-token"]
+environment = { MODEL = "large" }
+allow = [{ actions = ["s3:GetObject"], resources = ["arn:aws:s3:::b/key"] }]
+
+[agents.night-shift]
+run = "agents.hello:run"
+on = [{ source = "github", kind = "push" }]
+compute = "fargate"
+max_concurrency = 1
+business_hours = "MON,FRI 22:00-06:00"
+expect_every_minutes = 30
+
+[agents.digger]
+run = "agents.hello:run"
+on = [{ source = "github", kind = "issues.closed" }]
+compute = "fargate"
+
+[agents.triage]
+run = "agents.hello:run"
+on = [{ source = "github", kind = "issues.opened" }]
+"""
 FLEETS = {
     "small": SMALL,
     "large": LARGE,
     "timed": TIMED,
     "planned": PLANNED,
     "polled": POLLED,
+    "hours": HOURS,
 }
 
 
@@ -174,6 +212,12 @@ def template(
 def timed(templates: dict[str, Template]) -> Template:
     """The template of the fleet with schedules."""
     return templates["timed"]
+
+
+@pytest.fixture
+def hours(templates: dict[str, Template]) -> Template:
+    """The template of the fleet whose workers poll."""
+    return templates["hours"]
 
 
 @pytest.fixture

@@ -101,12 +101,18 @@ def _lets_events(statement: Statement) -> bool:
     )
 
 
+# AWS's table of actions of ECR names no resource for it: a token is of a registry.
+_TAKES_NO_RESOURCE = ("ecr:GetAuthorizationToken",)
+
+
 def unlimited_grants(template: Template) -> list[str]:
     """No role does everything, or anything to everything; nobody else may either."""
     found = []
     for policy, statement in _allowing(template):
         if any("*" in action for action in statement.actions):
             found.append(f"{policy.id}: actions {statement.actions}")
+        if statement.actions == _TAKES_NO_RESOURCE:
+            continue
         if any(not _is_bounded(resource) for resource in statement.resources):
             found.append(f"{policy.id}: resources {statement.resources}")
         if "*" in statement.principals:
@@ -115,11 +121,12 @@ def unlimited_grants(template: Template) -> list[str]:
 
 
 def _is_bounded(resource: str) -> bool:
-    """A prefix of our bucket, of our workers' logs, or a group may end in a star."""
+    """A prefix of our bucket, of workers' logs, a group or a cluster may end in *."""
     prefixes = (
         r"\$\{LedgerPayloads\w+\.Arn\}/(events|results|calendars|aws/lambda)/\*",
         r"arn:[^*]+:schedule/\$\{CalendarsTasksGroup\w+\}/\*",
         r"arn:[^*]+:log-group:Bellhop-Workers\*",
+        r"arn:[^*]+:task/\$\{ContainersCluster\w+\}/\*",
     )
     return "*" not in resource or any(re.fullmatch(p, resource) for p in prefixes)
 
@@ -218,8 +225,7 @@ def agents_without_dead_letters(template: Template) -> list[str]:
     """Each agent's queue redrives, to a queue that keeps it longer, and no other."""
     found = []
     taken: list[str] = []
-    for mapping in template.mappings(streams=False):
-        queue = template[referred(mapping.of("EventSourceArn"))]
+    for queue in template.worked_queues():
         target = referred(queue.of("RedrivePolicy.deadLetterTargetArn"))
         receives = queue.of("RedrivePolicy.maxReceiveCount") or 0
         if (
@@ -242,11 +248,20 @@ def variables(template: Template) -> dict[str, dict[str, Any]]:
     }
 
 
+def container_variables(template: Template) -> dict[str, dict[str, Any]]:
+    """Return each container's environment variables, by its task's id."""
+    return {
+        task: {each["Name"]: each["Value"] for each in container["Environment"]}
+        for task, container in template.containers().items()
+    }
+
+
 def local_variables(template: Template) -> list[str]:
     """What moves the clock, kills a worker or switches a guard off stays at home."""
+    everybody = variables(template) | container_variables(template)
     return [
-        f"{function}: {name}"
-        for function, named in variables(template).items()
+        f"{worker}: {name}"
+        for worker, named in everybody.items()
         for name in named
         if name.startswith("BELLHOP_") or name == "POWERTOOLS_IDEMPOTENCY_DISABLED"
     ]

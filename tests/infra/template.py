@@ -168,6 +168,24 @@ class Template:
             if (each.of("StartingPosition") is not None) == streams
         ]
 
+    def containers(self) -> dict[str, dict[str, Any]]:
+        """Return the only container of each task, by the task's id."""
+        found = {}
+        for task in self.all("ECS::TaskDefinition"):
+            (found[task.id],) = task.of("ContainerDefinitions")
+        return found
+
+    def worked_queues(self) -> list[Resource]:
+        """Return the queues that workers take from: a function's, or a container's."""
+        queues = [
+            referred(mapping.of("EventSourceArn"))
+            for mapping in self.mappings(streams=False)
+        ]
+        for container in self.containers().values():
+            named = {each["Name"]: each["Value"] for each in container["Environment"]}
+            queues.append(referred(named["QUEUE_URL"]))
+        return [self[queue] for queue in queues]
+
     def copy(self) -> Template:
         """Return a template of one's own to break."""
         return Template(copy.deepcopy(self.body))
@@ -196,6 +214,8 @@ def shown(value: Any) -> str:
         if "Fn::Join" in value:
             glue, parts = value["Fn::Join"]
             return str(glue).join(shown(part) for part in parts)
+        if isinstance(value.get("Fn::Sub"), str):
+            return str(value["Fn::Sub"])
         raise AssertionError(f"cannot show {value!r}")
     return str(value)
 

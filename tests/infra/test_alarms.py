@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.infra.cloudwatch.alarms import Alarm, Metric, read, runbook_of
+from tests.infra.cloudwatch.alarms import Alarm, Metric, read, runbook_of, telling
 from tests.infra.cloudwatch.dashboards import body_of, drawn
 from tests.infra.cloudwatch.documented import DOCUMENTED
 from tests.infra.cloudwatch.states import State
@@ -39,7 +39,10 @@ BAD: dict[str, dict[str, list[float]]] = {
     "function-errors": {"Errors": [1]},
     "function-throttles": {"Throttles": [1]},
     "dead-letters": {"ApproximateNumberOfMessagesVisible": [10]},
-    "worker-at-cap": {"ConcurrentExecutions": [10]},
+    "worker-at-cap": {
+        "ConcurrentExecutions": [10],
+        "ApproximateNumberOfMessagesNotVisible": [40],
+    },
     "worker-crashes": {"Errors": [1, 1, 1]},
     "end-to-end-p95": {"AcceptedToDoneSeconds": [3000.0]},
     "skipped": {"RunsSkipped": [1]},
@@ -50,6 +53,11 @@ BAD: dict[str, dict[str, list[float]]] = {
     "failed-ticks": {"FailedTicks": [1]},
     "calendar-held": {"CalendarHeld": [1]},
     "tasks-missed": {"TasksMissed": [1]},
+    "worker-absent": {"ApproximateNumberOfMessagesVisible": [1]},
+    "worker-stuck": {"WorkersStuck": [1]},
+    "heartbeat-failing": {"HeartbeatsFailed": [1, 1, 1]},
+    "runs-killed": {"RunsKilled": [1, 1, 1]},
+    "work-missing": {"WorkersDegraded": [1]},
 }
 # In a good period most are silent; these are not.
 GOOD: dict[str, dict[str, list[float]]] = {
@@ -65,12 +73,18 @@ GOOD: dict[str, dict[str, list[float]]] = {
     "function-errors": {"Errors": [0]},
     "watcher-heartbeat": {"WatcherHeartbeat": [1]},
     "calendar-stale": {"CalendarRead": [1]},
+    "worker-absent": {
+        "ApproximateNumberOfMessagesVisible": [7],
+        "CPUUtilization": [31.0],
+    },
+    "heartbeat-failing": {"HeartbeatsFailed": [1, 1]},
+    "runs-killed": {"RunsKilled": [1]},
     "feed-stale": {"FeedRead": [1]},
 }
 
 
 def alarms(template: Template) -> list[Alarm]:
-    return [read(each) for each in template.all("CloudWatch::Alarm")]
+    return [read(each) for each in telling(template)]
 
 
 def samples(alarm: Alarm, table: dict[str, list[float]]) -> Data:
@@ -181,7 +195,7 @@ def test_caps_belong_to_their_own_functions(large: Template) -> None:
 def test_every_alarm_tells_somebody_when_it_rings_and_when_it_is_over(
     template: Template,
 ) -> None:
-    for alarm in template.all("CloudWatch::Alarm"):
+    for alarm in telling(template):
         (rings,), (ends,) = alarm.of("AlarmActions"), alarm.of("OKActions")
         assert rings == ends
         assert template[referred(rings)].type == "AWS::SNS::Topic"
@@ -193,8 +207,7 @@ def test_every_alarm_has_its_page_and_every_page_its_alarm(
     named = {
         runbook_of(alarm)
         for template in templates.values()
-        for kind in ("CloudWatch::Alarm", "CloudWatch::CompositeAlarm")
-        for alarm in template.all(kind)
+        for alarm in (*telling(template), *template.all("CloudWatch::CompositeAlarm"))
     }
     assert sorted(named) == PAGES
 

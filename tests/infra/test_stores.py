@@ -94,7 +94,7 @@ def test_payloads_are_nobody_elses(template: Template) -> None:
 
 
 def test_failure_queues_keep_what_they_get_for_two_weeks(template: Template) -> None:
-    fed = {referred(e.of("EventSourceArn")) for e in template.mappings(streams=False)}
+    fed = {queue.id for queue in template.worked_queues()}
     others = [e for e in template.all("SQS::Queue") if e.id not in fed]
 
     kept = {each.of("MessageRetentionPeriod") for each in others}

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
 
-_DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
-_DAY = "|".join(_DAYS)
+#: The days of a week as hours and cron expressions spell them, Monday first.
+DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_DAY = "|".join(DAYS)
 _SPAN = rf"(?:{_DAY})(?:-(?:{_DAY}))?"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d"
 
@@ -86,6 +87,6 @@ def business_hours(text: str, timezone: str) -> BusinessHours:
 
 def _days(span: str) -> list[int]:
     first, _, last = span.partition("-")
-    start = _DAYS.index(first)
-    length = (_DAYS.index(last or first) - start) % 7 + 1
+    start = DAYS.index(first)
+    length = (DAYS.index(last or first) - start) % 7 + 1
     return [(start + step) % 7 for step in range(length)]

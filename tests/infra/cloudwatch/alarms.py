@@ -11,7 +11,9 @@ from typing import Any
 
 from tests.infra.cloudwatch.expressions import Series, evaluate
 from tests.infra.cloudwatch.states import Judgement, State, judge
-from tests.infra.template import Resource, shown
+from tests.infra.template import Resource, Template, referred, shown
+
+SCALING = "AWS::ApplicationAutoScaling::ScalingPolicy"
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "GreaterThanThreshold": operator.gt,
@@ -50,6 +52,10 @@ class Watch:
                 return sum(samples)
             case "Maximum":
                 return max(samples)
+            case "Minimum":
+                return min(samples)
+            case "SampleCount":
+                return float(len(samples))
             case "Average":
                 return statistics.fmean(samples)
             case percentile if re.fullmatch(r"p\d+", percentile):
@@ -97,6 +103,15 @@ class Alarm:
             ((_, series),) = columns.items()
             return series
         return evaluate(self.expression, columns)
+
+
+def telling(template: Template) -> list[Resource]:
+    """Return the alarms that tell somebody; the others set how many containers run."""
+    return [
+        alarm
+        for alarm in template.all("CloudWatch::Alarm")
+        if template[referred(alarm.of("AlarmActions"))].type != SCALING
+    ]
 
 
 def read(resource: Resource) -> Alarm:

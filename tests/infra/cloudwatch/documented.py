@@ -9,6 +9,7 @@ from __future__ import annotations
 _API = ("AWS/ApiGateway", ("ApiId",))
 _FUNCTION = ("AWS/Lambda", ("FunctionName",))
 _QUEUE = ("AWS/SQS", ("QueueName",))
+_SERVICE = ("AWS/ECS", ("ClusterName", "ServiceName"))
 _GROUP = ("AWS/Scheduler", ("ScheduleGroup",))
 
 _NAMES = {
@@ -24,7 +25,13 @@ _NAMES = {
         "Throttles",
     ),
     # SQS, "Available CloudWatch metrics for Amazon SQS"
-    _QUEUE: ("ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"),
+    _QUEUE: (
+        "ApproximateAgeOfOldestMessage",
+        "ApproximateNumberOfMessagesNotVisible",
+        "ApproximateNumberOfMessagesVisible",
+    ),
+    # ECS, "Amazon ECS service utilization metrics": Fargate has them by itself
+    _SERVICE: ("CPUUtilization", "MemoryUtilization"),
     # EventBridge Scheduler, "Monitoring with Amazon CloudWatch"
     _GROUP: (
         "InvocationDroppedCount",
