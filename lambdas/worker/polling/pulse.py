@@ -1,5 +1,6 @@
 """What a worker is doing, and whether that is well: what ``/healthz`` answers.
 
+    starting  the process that runs the agent is not there yet
     working   a run is going on
     idle      waiting for a message
     stopping  asked to stop
@@ -76,7 +77,13 @@ class Pulse:
         self._run: dict[str, Any] = {}
         self._signed = now
         self._unwell: dict[str, tuple[float, str]] = {}
-        self._is_stopping = False
+        self._is_started = self._is_stopping = False
+
+    def started(self) -> None:
+        """The process that runs the agent takes work; said once or again."""
+        with self._lock:
+            self._is_started = True
+            self._unwell.pop("the child", None)
 
     def turned(self) -> None:
         """The supervisor goes on: it is neither dead nor hung."""
@@ -136,6 +143,8 @@ class Pulse:
             now = self._ticking()
             why = self._stuck(now)
             state = "working" if self._run else "idle"
+            if not self._is_started:
+                state = "starting"
             fields: dict[str, Any] = {
                 "agent": self._agent.name,
                 **self._run,

@@ -144,7 +144,7 @@ class Supervisor:
             match self._next(left):
                 case Said(line={"ready": _}):
                     self._failed_starts = 0
-                    self._pulse.works("the child")
+                    self._pulse.started()
                     return True
                 case _Asked():
                     return False
