@@ -61,7 +61,8 @@ def event_of(feed: Feed, item: Item, received_at: datetime, *, edited: bool) -> 
     if edited:
         # Each version is an event of its own.
         own, kind = f"{own}#{item.print.hex()}", f"{kind}.edited"
-    wanted = [(name, walk(item.data, name)) for name in (*_DEFAULT_FACTS, *feed.facts)]
+    usual = [(name, walk(item.data, name) or None) for name in _DEFAULT_FACTS]
+    wanted = [*usual, *((name, walk(item.data, name)) for name in feed.facts)]
     return Event(
         id=event_id(feed.name, own),
         source=feed.name,

@@ -117,11 +117,11 @@ def public_address(host: str) -> str:
 
 def _read(answer: HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:
     # The socket's time-out is per read: a drip would hold us for ever.
-    body = b""
+    body = bytearray()  # which grows in place: a feed may have megabytes
     while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk
         if len(body) > most_bytes:
             raise TooLarge(f"{host} answered more than {most_bytes} bytes")
         if time.monotonic() > until:
             raise Unavailable(f"{host} took too long")
-    return body
+    return bytes(body)
