@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lambdas.shared.adapters import direct
 from tests.infra.template import Resource, Template, referred
 
 
@@ -28,6 +29,12 @@ def test_every_function_runs_on_the_one_runtime(template: Template) -> None:
 
     assert {each.of("Runtime") for each in functions} == {"python3.13"}
     assert {tuple(each.of("Architectures")) for each in functions} == {("arm64",)}
+
+
+def test_nothing_that_is_set_takes_a_call_s_first_try_away(template: Template) -> None:
+    for function in template.all("Lambda::Function"):
+        variables = function.of("Environment.Variables") or {}
+        assert not set(variables) & set(direct.UNUSUAL)
 
 
 def test_only_workers_ship_the_agents(template: Template) -> None:

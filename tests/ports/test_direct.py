@@ -282,7 +282,7 @@ def test_store_whose_certificate_nobody_vouches_for_hears_nothing(
 
 @pytest.mark.parametrize(
     "name",
-    [*direct._UNUSUAL, "AWS_PROFILE"],
+    [*direct.UNUSUAL, "AWS_PROFILE"],
 )
 def test_unusual_settings_leave_all_to_the_client(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 REFUSED = "ConditionalCheckFailedException"
 
 # Lambda sets none of them. Who does wants what only botocore knows to do.
-_UNUSUAL = (
+UNUSUAL = (
     "AWS_CA_BUNDLE",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_USE_DUALSTACK_ENDPOINT",
@@ -190,7 +190,7 @@ def _pool(url: str) -> HTTPConnectionPool:
 
 def _address(service: str, region: str) -> str:
     """Return where a first try may go; empty where that is for botocore to find."""
-    unusual = any(os.environ.get(name) for name in _UNUSUAL)
+    unusual = any(os.environ.get(name) for name in UNUSUAL)
     # A profile may ask for anything, too.
     if unusual or aws.session().get_scoped_config():
         return ""
