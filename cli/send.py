@@ -18,7 +18,7 @@ from cli.publish import publish
 from cli.session import Session, verb
 from cli.signers import Delivery, Signer
 from cli.target import Target
-from cli.wire import Answer, Wire
+from cli.wire import HOME, Answer, Wire
 from lambdas.shared import clock
 from lambdas.shared.fleet import Source
 
@@ -28,7 +28,6 @@ _STALE_BY = timedelta(minutes=10)
 # What the receiver allows a generic sender whose table names no tolerance.
 _GENERIC_SECONDS = 300
 
-_HOME = {"127.0.0.1", "localhost", "::1"}
 _COLUMNS = ("verdict", "status", "event_id", "deduplicated", "error", "milliseconds")
 
 SourceName = Annotated[str, typer.Argument(help="A source of fleet.toml.")]
@@ -236,7 +235,7 @@ def _refuse_strangers(session: Session, url: str, source: Source | None) -> None
         if source and source.public_url
         else set()
     )
-    if parts.hostname in _HOME | own:
+    if parts.hostname in HOME | own:
         return
     if parts.hostname == urlsplit(session.target.api_url).hostname:
         return

@@ -20,7 +20,12 @@ from cli.signers import Delivery
 MOST_IN_FLIGHT = 50
 
 # API Gateway answers within 30 seconds, whatever happens behind it.
-_TIMEOUT_SECONDS = 31
+_PATIENCE_SECONDS = 31
+# The local stack starts a process for each request in flight: with 50 of them on two
+# busy cores, the last has waited for more than a minute.
+_PATIENCE_AT_HOME_SECONDS = 180
+_CONNECT_SECONDS = 10
+HOME = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +69,19 @@ class Answer:
 class Wire:
     """A connection pool to one address; redirects are answers, not followed."""
 
-    def __init__(self, url: str) -> None:
-        """Send to ``url``; nothing is connected yet."""
+    def __init__(self, url: str, *, patience_seconds: float | None = None) -> None:
+        """Send to ``url``; nothing is connected yet.
+
+        An answer is waited for as long as AWS could take, on this machine longer.
+        """
         self._url = url
+        self._is_home = urlsplit(url).hostname in HOME
+        usual = _PATIENCE_AT_HOME_SECONDS if self._is_home else _PATIENCE_SECONDS
+        self.patience_seconds = patience_seconds or usual
         self._pool = urllib3.PoolManager(
-            maxsize=MOST_IN_FLIGHT, retries=False, timeout=_TIMEOUT_SECONDS
+            maxsize=MOST_IN_FLIGHT,
+            retries=False,
+            timeout=urllib3.Timeout(_CONNECT_SECONDS, self.patience_seconds),
         )
 
     def post(self, delivery: Delivery) -> Answer:
@@ -89,16 +102,24 @@ class Wire:
                 redirect=False,
             )
         except urllib3.exceptions.ReadTimeoutError as error:
-            host = urlsplit(self._url).netloc
-            raise OutOfReachError(
-                f"no answer from {host} within {_TIMEOUT_SECONDS} s"
-            ) from error
+            raise OutOfReachError(self._in_vain()) from error
         except urllib3.exceptions.HTTPError as error:
             host = urlsplit(self._url).netloc
             raise OutOfReachError(f"no answer from {host}: {error}") from error
         took = round((time.perf_counter() - began) * 1000)
         return Answer(
             status=answer.status, body=_decoded(answer.data), milliseconds=took
+        )
+
+    def _in_vain(self) -> str:
+        host = urlsplit(self._url).netloc
+        told = f"no answer from {host} within {self.patience_seconds:g} s"
+        if not self._is_home:
+            return told
+        return (
+            f"{told}: this machine is busy, and starts a receiver for each delivery in"
+            " flight. What was sent may be accepted yet (`bellhop events`); send fewer"
+            " at once, or the same again: the receivers are there by then"
         )
 
     def at_once(
