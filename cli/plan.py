@@ -19,6 +19,7 @@ from lambdas.shared.fleet import Calendar, Fleet, FleetError, load
 from lambdas.shared.ledger import Audit
 
 if TYPE_CHECKING:
+    from lambdas.planner.occurrence import Reading, Window
     from lambdas.planner.plan import Plan
     from lambdas.planner.record import Record
     from lambdas.planner.task import Task
@@ -38,7 +39,8 @@ FromFeed = Annotated[
     str | None,
     typer.Option(
         "--feed",
-        help="An iCal file or address, instead of a stack: nothing need be deployed.",
+        help="An iCal file or address, or a file with a key of Google's, instead of a"
+        " stack: nothing need be deployed.",
         metavar="FILE|URL",
     ),
 ]
@@ -103,12 +105,19 @@ class _Look:
 
 def _look_at(calendar: Calendar, place: str, days: int | None) -> _Look:
     """Plan from a file or an address, as a planner would that knows nothing yet."""
+    from lambdas.planner import bounded
     from lambdas.planner.record import Record
 
     now = clock.now()
     record = Record(calendar=calendar.name, since=now)
+    window = _window(calendar, now, days)
     try:
-        return _planned(calendar, _body(place), {}, record, now, days)
+        body = _body(place)
+        if calendar.feed == "google" and body.lstrip().startswith(b"{"):
+            reading = _read(calendar, window, record, body.decode("utf-8", "replace"))
+        else:
+            reading = bounded.expand(body, window, calendar.timezone)
+        return _planned(calendar, reading, {}, record, now, days)
     except BellhopError as error:
         raise CliError(f"{place}: {error}") from error
 
@@ -126,13 +135,41 @@ def _look(session: Session, calendar: Calendar, days: int | None) -> _Look:
     rows = target.table.query(pk_of(calendar.name), TASK)
     known = {task.id: task for task in map(Task.from_row, rows)}
     store = SecretsManager(target.client("secretsmanager"))
+    window = _window(calendar, now, days)
     try:
-        address = parse(calendar.secret_name, store.fetch(calendar.secret_name))
-        body = _body(address.current)
-        return _planned(calendar, body, known, record, now, days)
+        secret = parse(calendar.secret_name, store.fetch(calendar.secret_name))
+        # All of it: what the planner has kept of an earlier look is the planner's.
+        anew = Record(calendar=calendar.name, since=record.since)
+        reading = _read(calendar, window, anew, secret.current)
+        return _planned(calendar, reading, known, record, now, days)
     except BellhopError as error:
         tasks = tuple(sorted(known.values(), key=lambda task: task.begin_at))
         return _Look(calendar=calendar, tasks=tasks, reasons={}, why=str(error))
+
+
+def _read(calendar: Calendar, window: Window, record: Record, secret: str) -> Reading:
+    """Read the calendar as its planner does; nothing of it is kept."""
+    from lambdas.planner.wiring import feeds
+
+    read = feeds(lambda _: secret, _Nowhere())[calendar.feed]
+    return read(calendar, window, record)[0]
+
+
+class _Nowhere:
+    """Keeps nothing: a look is for a person."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Forget it."""
+
+    def get(self, key: str) -> bytes | None:  # noqa: ARG002 - there is nothing
+        """Know nothing."""
+        return None
+
+
+def _window(calendar: Calendar, now: datetime, days: int | None) -> Window:
+    from lambdas.planner.planner import window_of
+
+    return window_of(calendar, now, since=now - timedelta(days=1), days=days)
 
 
 def _body(place: str) -> bytes:
@@ -149,25 +186,21 @@ def _body(place: str) -> bytes:
 
 def _planned(
     calendar: Calendar,
-    body: bytes,
+    reading: Reading,
     known: Mapping[str, Task],
     record: Record,
     now: datetime,
     days: int | None,
 ) -> _Look:
-    from lambdas.planner import bounded
     from lambdas.planner.plan import Asked
     from lambdas.planner.plan import plan as make
-    from lambdas.planner.planner import window_of
     from lambdas.planner.wiring import rules_of
 
-    window = window_of(calendar, now, since=now - timedelta(days=1), days=days)
-    reading = bounded.expand(body, window, calendar.timezone)
     asked = Asked(
         calendar=calendar.name,
         now=now,
         since=record.since,
-        window=window,
+        window=_window(calendar, now, days),
         believe_shrink=record.is_shrink_believed,
     )
     made = make(reading, known, rules_of(calendar), asked)

@@ -1,14 +1,15 @@
-"""`bellhop secret`: put a source's secret where the receiver reads it; rotate it."""
+"""`bellhop secret`: put a secret where its reader finds it; rotate a source's."""
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
 
-from cli import matched, rotation, vault
+from cli import forms, matched, rotation, vault
 from cli.output import FOUND, CliError, UsageError
 from cli.session import Session, verb
 from cli.signers import Signer, names
@@ -20,8 +21,15 @@ from lambdas.shared.secrets import Secret
 _COLUMNS = ("source", "which", "fingerprint", "live_until", "matched_last_hour", "note")
 
 SourceName = Annotated[str, typer.Argument(help="A source of fleet.toml.")]
-AnySource = Annotated[
-    str | None, typer.Argument(help="A source; all of them if none is named.")
+AnyName = Annotated[
+    str,
+    typer.Argument(
+        help="A source of fleet.toml, calendars.NAME, or digest.", metavar="NAME"
+    ),
+]
+AnyOrAll = Annotated[
+    str | None,
+    typer.Argument(help="One of them; all if none is named.", metavar="NAME"),
 ]
 Generate = Annotated[
     bool,
@@ -42,7 +50,7 @@ Now = Annotated[bool, typer.Option("--now", help="Although the old one is in use
 def register(app: typer.Typer) -> None:
     """Add the group of verbs."""
     group = typer.Typer(
-        help="The secret a source's sender signs with: set, rotate, retire, status.",
+        help="The secrets of sources, calendars and the digest.",
         no_args_is_help=True,
     )
     verb(group, "set")(set_)
@@ -52,20 +60,38 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="secret")
 
 
-def set_(session: Session, source: SourceName, *, generate: Generate = False) -> None:
-    """Store SOURCE's secret; whatever was there before ends at once.
+def set_(session: Session, name: AnyName, *, generate: Generate = False) -> None:
+    """Store NAME's secret; whatever was there before ends at once.
 
     The value is read from standard input, or asked for; never from the
-    command line, where it would stay in the shell's history.
+    command line, where it would stay in the shell's history. One that its
+    reader would refuse for its form is not stored.
+
+    A source has what its sender signs with; a calendar its feed's address, or
+    a key of Google's (the file); the digest Slack's incoming webhook, or a
+    bot's token.
     """
-    value = _value(session, source, generate)
-    vault.store(session.target, source, Secret(current=value), "secret set")
-    session.out.data(_made(source, value, generate))
+    value = _value(session, name, generate)
+    vault.store(session.target, name, Secret(current=value), "secret set")
+    session.out.data(_made(name, value, generate))
     _reveal(session, value, generate)
     session.out.say(
-        f"{source}: stored ({rotation.fingerprint(value)});"
-        " the receiver reads it within a minute"
+        f"{name}: stored ({rotation.fingerprint(value)}); {_read_by(session, name)}"
     )
+
+
+def _read_by(session: Session, name: str) -> str:
+    if not _is_other(session, name):
+        return "the receiver reads it within a minute"
+    if name == forms.DIGEST:
+        return "the next digest is sent with it"
+    return "the planner's next look, within 15 minutes, reads by it"
+
+
+def _is_other(session: Session, name: str) -> bool:
+    """Tell whether the secret is no source's: it has no old one beside it."""
+    fleet = session.target.fleet
+    return name in forms.secret_names(fleet) and name not in fleet.sources
 
 
 def rotate(
@@ -84,6 +110,8 @@ def rotate(
     once; deliveries in between are refused and repeated by most senders. In
     both cases end with `bellhop secret retire`.
     """
+    if _is_other(session, source):
+        raise UsageError(f"{source} has one value: `bellhop secret set {source}`")
     kept, version = vault.read(session.target, source)
     instant = session.target.now()
     if rotation.is_overlapping(kept, instant) and not now:
@@ -134,14 +162,17 @@ def retire(session: Session, source: SourceName, *, now: Now = False) -> None:
     session.out.say(f"{source}: {mark} is retired; refused within a minute")
 
 
-def status(session: Session, source: AnySource = None) -> None:
+def status(session: Session, name: AnyOrAll = None) -> None:
     """Say which secrets are accepted, until when, and which are in use.
 
     Never the value, only a fingerprint. Ends with 1 when a secret is missing
-    or unreadable, or an old one is in use and about to end.
+    or unreadable, an old one is in use and about to end, or that of a
+    calendar or the digest has not the form that its reader wants.
     """
-    chosen = [source] if source else list(session.target.fleet.sources)
-    rows = [row for name in chosen for row in _rows(session, name)]
+    fleet = session.target.fleet
+    every = [*fleet.sources, *forms.secret_names(fleet)]
+    chosen = [name] if name else list(dict.fromkeys(every))
+    rows = [row for each in chosen for row in _rows(session, each)]
     session.out.table(rows, _COLUMNS, "fleet.toml has no sources")
     if any(row["note"] for row in rows):
         session.end(FOUND)
@@ -154,6 +185,10 @@ def _rows(session: Session, source: str) -> list[dict[str, Any]]:
     except CliError as error:
         return [{**empty, "note": str(error)}]
     instant = session.target.now()
+    if _is_other(session, source):
+        told = {"which": "current", "fingerprint": rotation.fingerprint(kept.current)}
+        note = forms.wrong(session.target.fleet, source, kept.current, instant)
+        return [empty | told | {"note": note}]
     rows = []
     for which, value in kept.live(instant).items():
         used = matched.count(session.target, source, which, rotation.QUIET)
@@ -173,7 +208,17 @@ def _rows(session: Session, source: str) -> list[dict[str, Any]]:
 
 
 def _value(session: Session, source: str, generate: bool) -> str:
+    value = _given(session, source, generate)
+    why = forms.wrong(session.target.fleet, source, value, session.target.now())
+    if why is not None:
+        raise UsageError(f"{source}: not stored: {why}")
+    return value
+
+
+def _given(session: Session, source: str, generate: bool) -> str:
     sender = _sender(session, source)
+    if generate and _is_other(session, source):
+        raise UsageError(f"the secret of {source} is made by the other side: paste it")
     if generate:
         if sender in names() and Signer(sender).makes_secret:
             raise UsageError(
@@ -187,13 +232,20 @@ def _value(session: Session, source: str, generate: bool) -> str:
     value = value.removeprefix("\ufeff").strip("\r\n")
     if not value.strip():
         raise UsageError("the secret is empty")
-    if "\n" in value and "-----BEGIN" not in value:
+    if "\n" in value and not ("-----BEGIN" in value or _is_json(value)):
         raise UsageError("the secret has several lines; only a key in PEM has")
     return value
 
 
+def _is_json(value: str) -> bool:
+    try:
+        return isinstance(json.loads(value), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _sender(session: Session, source: str) -> str:
-    session.target.secret_id(source)  # says so if there is no such source
+    vault.secret_id(session.target, source)  # says so if there is none
     table = session.target.fleet.sources.get(source)
     return table.sender if table else source
 

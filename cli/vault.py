@@ -1,10 +1,10 @@
-"""Where a source's secret lies, and the record of who changed it."""
+"""Where a secret lies, and the record of who changed it."""
 
 from __future__ import annotations
 
 import uuid
 
-from cli import rotation
+from cli import forms, rotation
 from cli.output import CliError, UsageError
 from cli.signers import Signer
 from cli.target import Target
@@ -16,6 +16,21 @@ from lambdas.shared.secrets import Secret
 _SUCCESSOR = uuid.UUID("6d6f0a1e-8f0c-4d43-9d0b-0c8b6f3f2a57")
 
 
+def secret_id(target: Target, name: str) -> str:
+    """Return what the secret of a source, a calendar or the digest is called at AWS.
+
+    Raises:
+        UsageError: the fleet has nothing of that name.
+    """
+    others = forms.secret_names(target.fleet)
+    if name in others and name not in target.fleet.sources:
+        return others[name]
+    try:
+        return target.secret_id(name)
+    except UsageError as error:
+        raise UsageError(", ".join([str(error), *others])) from None
+
+
 def fetch(target: Target, source: str) -> Secret:
     """Return the secret of ``source`` as it is now; raises as :func:`read`."""
     return read(target, source)[0]
@@ -25,10 +40,10 @@ def read(target: Target, source: str) -> tuple[Secret, str]:
     """Return the secret of ``source`` as it is now, and which version that is.
 
     Raises:
-        UsageError: the fleet has no such source.
+        UsageError: the fleet has nothing of that name.
         CliError: there is no secret, or none that can be read.
     """
-    name = target.secret_id(source)
+    name = secret_id(target, source)
     manager = target.client("secretsmanager")
     try:
         stored = manager.get_secret_value(SecretId=name)
@@ -92,7 +107,7 @@ def store(
     chosen = {"ClientRequestToken": str(uuid.uuid5(_SUCCESSOR, over))} if over else {}
     try:
         manager.put_secret_value(
-            SecretId=target.secret_id(source),
+            SecretId=secret_id(target, source),
             SecretString=rotation.text(secret),
             **chosen,
         )
