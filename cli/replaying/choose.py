@@ -72,6 +72,10 @@ class Item:
         """Where its row is."""
         return self.dead.event_id, f"{RUN}{self.dead.run.agent}"
 
+    def is_woken_by(self, envelope_id: str) -> bool:
+        """Whether the worker would take a letter in that envelope for a redrive."""
+        return self.dead.run.envelope_id in {None, envelope_id}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:

@@ -126,9 +126,11 @@ class Sender:
             for message in self._letters(box, others):
                 if not pending and not self.job.is_resumed:
                     break
-                event_id = _event_id(message, key)
-                item = pending.pop((event_id, f"{RUN}{key}"), None)
-                if item is not None:
+                event_id, envelope_id = _carried(message, key)
+                item = pending.get((event_id, f"{RUN}{key}"))
+                # A copy of another publication would be taken for a duplicate.
+                if item is not None and item.is_woken_by(envelope_id):
+                    del pending[item.key]
                     is_gone = self._pace(partial(self._redrive, item, message))
                 else:
                     is_gone = self._clear(message, event_id, key, box)
@@ -199,6 +201,7 @@ class Sender:
         entry = bus.entry_of(row)
         run = item.dead.run
         detail = dict(entry.detail)
+        envelope_id = None
         if self.job.choice.again:
             detail["generation"] = run.generation + 1
             if not self.job.choice.fresh_effects:
@@ -206,10 +209,12 @@ class Sender:
         else:
             detail["generation"] = run.generation
             detail["effects_generation"] = _effects(run)
+            # What brings a dead run back comes in its carrier's envelope.
+            envelope_id = run.envelope_id
         return {
             **entry.envelope,
             "version": "0",
-            "id": str(uuid.uuid4()),
+            "id": envelope_id or str(uuid.uuid4()),
             "time": rfc3339(self.target.now()),
             "resources": [],
             "detail": detail,
@@ -295,8 +300,8 @@ def _effects(run: RunRecord) -> int:
     return run.generation if kept is None else kept
 
 
-def _event_id(message: Mapping[str, Any], key: str) -> str:
-    """Return the event that a letter carries; nothing when it carries none."""
+def _carried(message: Mapping[str, Any], key: str) -> tuple[str, str]:
+    """Return the event that a letter carries, "" when none, and its envelope's id."""
     record = {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],
@@ -306,7 +311,7 @@ def _event_id(message: Mapping[str, Any], key: str) -> str:
     try:
         read = Message.from_record(record)
         if read.is_from_relay:
-            return read.delivery(key).event_id
-        return read.aws_event(clock.now()).id
+            return read.delivery(key).event_id, read.envelope_id
+        return read.aws_event(clock.now()).id, read.envelope_id
     except NotOurs:
-        return ""
+        return "", ""

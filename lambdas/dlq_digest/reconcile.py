@@ -69,12 +69,16 @@ class Reconciler:
     def look(self, agent: Agent, raw: Raw) -> Letter | Found:
         """Return what the letter is; a run that died unseen is marked dead."""
         try:
-            event_id, expires_at = self._read(agent, raw)
+            message = Message.from_record(_record(raw))
+            event_id, expires_at = self._read(agent, message)
         except NotOurs as error:
             return strange("agents", agent.name, raw, str(error))
         row = self.table.get(event_id, f"{RUN}{agent.key}")
         if row is None:
-            return self._never_begun(agent, raw, event_id, expires_at)
+            told: dict[str, Any] = {"expires_at": expires_at}
+            if message.envelope_id:
+                told["envelope_id"] = message.envelope_id
+            return self._never_begun(agent, raw, event_id, told)
         run = RunRecord.from_row(row)
         if run.state is State.DEAD and run.carrier == raw.id:
             return Found.KNOWN
@@ -87,7 +91,7 @@ class Reconciler:
         return self._mark(agent, raw, event_id, reason, unchanged, {})
 
     def _never_begun(
-        self, agent: Agent, raw: Raw, event_id: str, expires_at: int
+        self, agent: Agent, raw: Raw, event_id: str, told: Row
     ) -> Letter | Found:
         event = self.table.get(event_id, EVENT_ROW)
         if event is None:
@@ -104,10 +108,11 @@ class Reconciler:
             Blame.AUTH,
         )
         fresh = {
+            **told,
             "carrier": raw.id,
             "attempt": 0,
             "generation": 0,
-            "expires_at": event.get("expires_at", expires_at),
+            "expires_at": event.get("expires_at", told["expires_at"]),
             "sent_at": raw.sent_ms,
         }
         return self._mark(agent, raw, event_id, reason, NEW, fresh)
@@ -142,8 +147,7 @@ class Reconciler:
         )
         return _letter(agent, raw, event_id, reason, now_ms)
 
-    def _read(self, agent: Agent, raw: Raw) -> tuple[str, int]:
-        message = Message.from_record(_record(raw))
+    def _read(self, agent: Agent, message: Message) -> tuple[str, int]:
         if message.is_from_relay:
             delivery = message.delivery(agent.key)
             return delivery.event_id, delivery.expires_at

@@ -118,8 +118,10 @@ class RunRecord:
     ``due_at`` is when anyone may claim it: the end of the lease while
     PROCESSING, the retry time while FAILED. ``worked_ms`` is how long its attempts
     have worked, without the present one and those that were killed. ``sent_at`` is
-    when its carrier was sent: a dead letter lives 14 days from then. ``invocation``
-    is where Lambda's log speaks of its last attempt: ``id`` and ``log_group``.
+    when its carrier was sent: a dead letter lives 14 days from then. ``envelope_id``
+    is that of the carrier's body: what brings a dead run back is in the same one.
+    ``invocation`` is where Lambda's log speaks of its last attempt: ``id`` and
+    ``log_group``.
     """
 
     agent: str
@@ -135,6 +137,7 @@ class RunRecord:
     invocation: Mapping[str, str] | None = None
     effects_generation: int | None = None
     worked_ms: int | None = None
+    envelope_id: str | None = None
 
     @classmethod
     def from_row(cls, row: Row) -> RunRecord:
@@ -154,6 +157,7 @@ class RunRecord:
             invocation=row.get("invocation"),
             effects_generation=row.get("effects_generation"),
             worked_ms=row.get("worked_ms"),
+            envelope_id=row.get("envelope_id"),
         )
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from lambdas.shared.clock import Clock, milliseconds
 from lambdas.shared.story import State
-from lambdas.shared.table import NEW, Below, Condition, Is, IsNot, OneOf, Row
+from lambdas.shared.table import NEW, Absent, Below, Condition, Is, IsNot, OneOf, Row
 from lambdas.worker.delivery import Delivery
 from lambdas.worker.holding import Holding
 from lambdas.worker.lease import Lease
@@ -36,7 +36,8 @@ class Verdict(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     #: The carrier of a dead run, on its way to the DLQ.
     BOUNCED = "bounced"
-    #: The carrier of a run in progress; it comes back when the lease is over.
+    #: The carrier of a run in progress, or a redrive of one that waits for its
+    #: retry; it comes back when the lease is over or the retry is due.
     WAITING = "waiting"
     #: The claim was taken over: neither the row nor the message is touched.
     STALE = "stale"
@@ -106,9 +107,9 @@ def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
 
     The letters are those of the rule: (a) there is no row; (b) what it waited
     for has passed; (c) it waits, and this is its carrier; (d) it is dead, and
-    this message was sent later: a redrive; (e) a replay runs it again. One that
-    keeps the effects waits for a lease that lasts: two workers at one effect
-    would find each other's mark in doubt.
+    this message is its dead letter, sent again later: a redrive; (e) a replay
+    runs it again. One that keeps the effects waits for a lease that lasts: two
+    workers at one effect would find each other's mark in doubt.
     """
     open_states = (State.PROCESSING, State.FAILED, State.SUSPENDED)
     due = OneOf("state", open_states) & Below("due_at", now_ms)
@@ -118,7 +119,7 @@ def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
     redriven = (
         Is("state", State.DEAD)
         & IsNot("carrier", delivery.message_id)
-        & Below("finished_at", delivery.sent_ms)
+        & _sent_again(delivery)
     )
     # A message older than the last replay must not lower the run's generation: its
     # claim is refused here, and made again at the generation of the row.
@@ -130,6 +131,23 @@ def may_claim(delivery: Delivery, generation: int, now_ms: int) -> Condition:
     return NEW | (not_older & (due | carried | redriven)) | again
 
 
+def _sent_again(delivery: Delivery) -> Condition:
+    """Tell the carrier's letter, sent once more, from an event published once more.
+
+    A redrive copies the body, and the bus wrote the envelope's id into it; each
+    publication has another one. What was published twice is a duplicate, however
+    late: the carrier's letter is there. The time is that of the last claim, not of
+    the death: a worker that was paused may write that after the letter was moved.
+    """
+    later = Below("finished_at", delivery.sent_ms)
+    if not delivery.envelope_id:
+        return later
+    since = Absent("started_at") | Below("started_at", delivery.sent_ms)
+    same = Is("envelope_id", delivery.envelope_id) & since
+    # Rows of before hold no id of an envelope.
+    return same | (Absent("envelope_id") & later)
+
+
 def refused(row: Row, delivery: Delivery) -> Verdict:
     """Return what a message does that may not claim the run in ``row``."""
     is_carrier = row["carrier"] == delivery.message_id
@@ -137,7 +155,17 @@ def refused(row: Row, delivery: Delivery) -> Verdict:
     match row["state"]:
         case State.PROCESSING if is_carrier or is_again:
             return Verdict.WAITING
+        case State.FAILED | State.SUSPENDED if _is_redrive(row, delivery):
+            # The carrier was moved to the dead letters before its time had come.
+            return Verdict.WAITING
         case State.DEAD if is_carrier:
             return Verdict.BOUNCED
         case _:
             return Verdict.ACKNOWLEDGED
+
+
+def _is_redrive(row: Row, delivery: Delivery) -> bool:
+    """Say whether this is the carrier's letter, sent again: as in the condition."""
+    if not delivery.envelope_id or row.get("envelope_id") != delivery.envelope_id:
+        return False
+    return bool(row.get("started_at", 0) < delivery.sent_ms)

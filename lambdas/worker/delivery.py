@@ -25,6 +25,8 @@ class Delivery:
     ``expires_at`` is the event's, in epoch seconds. ``agent`` is the name runs
     are kept under. ``effects_generation`` is the one that operation ids are made
     of: that of the run, unless a replay keeps the effects that were made.
+    ``envelope_id`` is the bus's: a dead letter keeps it when it is redriven, an
+    event that is published twice has two; "" where a person wrote the message.
     """
 
     event_id: str
@@ -38,6 +40,7 @@ class Delivery:
     received_at: datetime
     generation: int = 0
     effects_generation: int | None = None
+    envelope_id: str = ""
     #: How many messages carried the run before this one, in its present stretch.
     continues: int = 0
     #: The message as the relay wrote it; of an event that AWS told itself, nothing.
@@ -58,6 +61,8 @@ class Delivery:
             detail["effects_generation"] = self.effects_generation
         source = self.event_id.partition(":")[0]
         head = {"source": f"{_OURS}{source}", "detail-type": "continuation"}
+        if self.envelope_id:
+            head["id"] = self.envelope_id
         return json.dumps({**head, **envelope, "detail": detail})
 
     @property
@@ -105,6 +110,12 @@ class Message:
     def is_from_relay(self) -> bool:
         """Whether the event is in the ledger already; else AWS told it directly."""
         return str(self.envelope["source"]).startswith(_OURS)
+
+    @property
+    def envelope_id(self) -> str:
+        """The id that the bus gave to this publication of the event, or ""."""
+        told = self.envelope.get("id")
+        return told if isinstance(told, str) else ""
 
     def delivery(self, agent: str) -> Delivery:
         """Return what a message of the relay carries.
@@ -154,6 +165,7 @@ class Message:
             effects_generation=effects_generation,
             continues=continues,
             body=body,
+            envelope_id=self.envelope_id,
         )
 
     def aws_event(self, now: datetime) -> Event:

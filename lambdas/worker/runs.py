@@ -163,7 +163,10 @@ class RunRow(BasePersistenceLayer):
 
     def _claim(self, generation: int, now_ms: int, lease_ends_ms: int) -> Outcome:
         delivery = self._delivery
-        known: dict[str, Any] = {"invocation": self._invocation}
+        known: dict[str, Any] = {
+            "invocation": self._invocation,
+            "envelope_id": delivery.envelope_id or None,
+        }
         gone = ["reason", "finished_at", "attention"]
         if generation == delivery.generation:
             # Of a claim at another generation the row itself knows.

@@ -24,6 +24,8 @@ from tests.fakes.ledger import FakeBodies, FakeTable
 
 LEDGER_DAYS = 45
 _TOKENS = itertools.count(1)
+# The bus's id of the one publication that all messages carry, unless told otherwise.
+ENVELOPE_ID = "0b2d4f5c-6f6c-4bd1-9f0e-2a6b1c8d9e0f"
 TRIAGE = Agent(name="triage", run="agents.triage:run", on=(), timeout_seconds=60)
 ISSUE = Event(
     id="github:72d3162e",
@@ -155,6 +157,7 @@ class Rig:
             receipt=f"receipt-{message_id}",
             expires_at=self.ledger.expires_at(ISSUE),
             received_at=ISSUE.received_at,
+            envelope_id=ENVELOPE_ID,
         )
         return replace(made, **changes)
 
@@ -225,7 +228,7 @@ def envelope(event: Event = ISSUE, **detail: Any) -> dict[str, Any]:
     expires_at = int(event.received_at.timestamp()) + LEDGER_DAYS * 86_400
     return {
         "version": "0",
-        "id": "0b2d4f5c-6f6c-4bd1-9f0e-2a6b1c8d9e0f",
+        "id": ENVELOPE_ID,
         "detail-type": event.kind,
         "source": f"bellhop.{event.source}",
         "account": "123456789012",

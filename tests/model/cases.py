@@ -7,7 +7,7 @@ again: ``python -m tests.model < script``.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.model.outside import Kind
@@ -24,8 +24,11 @@ _TEMPERS: tuple[dict[str, int], ...] = (
     {"go": 8, "send": 6, "repeat": 3, "fail": 2},
     {"go": 8, "fail": 3, "lose": 4, "twice": 4, "crash": 1},
     {"go": 8, "giveup": 3, "redrive": 5, "replay": 2, "again": 2, "keep": 3},
+    {"go": 8, "giveup": 3, "send": 4, "double": 1, "redrive": 2},
     {"go": 6, "wait": 6, "repeat": 3, "send": 2, "crash": 1},
     {"go": 6, "lose": 4, "crash": 3, "resolve": 4, "redrive": 4, "again": 1},
+    {"go": 8, "overtake": 8},
+    {"go": 8, "fail": 6, "spend": 4, "redrive": 6},
 )
 _ALWAYS = {"receive": 8, "wait": 3, "redrive": 1, "resolve": 1}
 
@@ -105,8 +108,7 @@ def _day(system: System, chance: random.Random, moves: list[Move]) -> None:
         _make(system, Move("send", event), moves)
     for _ in range(chance.randint(6, _LONGEST_CASE)):
         (verb,) = chance.choices(verbs, weights)
-        move = _filled(system, verb, chance, events)
-        if move is not None:
+        for move in _filled(system, verb, chance, events):
             _make(system, move, moves)
 
 
@@ -117,26 +119,74 @@ def _make(system: System, move: Move, moves: list[Move]) -> None:
 
 def _filled(
     system: System, verb: str, chance: random.Random, events: list[str]
-) -> Move | None:
-    """Return a move that can be made now, or None."""
+) -> Iterator[Move]:
+    """Yield the moves of a kind that can be made now, if one can.
+
+    What comes after a move may depend on it: each is made before the next is asked.
+    """
     queue = system.queue
+    names: list[str] = []
     match verb:
         case "wait":
-            return Move("wait", number=_moment(system, chance))
+            yield Move("wait", number=_moment(system, chance))
+        case "overtake":
+            yield from _overtaken(system, chance)
+        case "spend":
+            yield from _spent(system, chance)
         case "send" | "replay" | "again" | "keep" | "resolve":
-            return Move(verb, chance.choice(events))
+            yield Move(verb, chance.choice(events))
         case "receive":
             names = [letter.id for letter in queue.visible()]
+        case "double":
+            names = list(queue.letters)
         case "repeat":
             names = [letter.id for letter in queue.repeatable()]
         case "redrive":
             names = [letter.id for letter in queue.at(Place.DEAD_LETTERS)]
         case _:
             names = [n for n, p in system.workers.items() if not p.is_over]
-    if not names:
-        return None
-    number = chance.choice((1, 2, 4, 8, 1000)) if verb == "go" else 0
-    return Move(verb, chance.choice(names), number)
+    if names:
+        number = chance.choice((1, 2, 4, 8, 1000)) if verb == "go" else 0
+        yield Move(verb, chance.choice(names), number)
+
+
+def _overtaken(system: System, chance: random.Random) -> Iterator[Move]:
+    """Pause a worker until another has its message, and let both go on."""
+    working = [
+        p.work
+        for p in system.workers.values()
+        if not p.is_over and p.work.letter.place is Place.QUEUE
+    ]
+    if not working:
+        return
+    paused = chance.choice(working)
+    letter = paused.letter
+    yield from _stood(system, paused.name, chance)
+    yield Move("wait", number=max(0, letter.visible_ms - system.clock.ms))
+    yield Move("receive", letter.id)
+    yield from _stood(system, f"{letter.id}/{letter.receives}", chance)
+    yield Move("go", paused.name, chance.randint(1, 8))
+
+
+def _spent(system: System, chance: random.Random) -> Iterator[Move]:
+    """Use up a message's receives: it is delivered, and nobody begins."""
+    letters = system.queue.repeatable()
+    if not letters:
+        return
+    letter = chance.choice(letters)
+    while letter in system.queue.repeatable():
+        yield Move("repeat", letter.id)
+        yield Move("crash", f"{letter.id}/{letter.receives}")
+
+
+def _stood(system: System, name: str, chance: random.Random) -> Iterator[Move]:
+    """Let a worker go on until it stands before a mark, an effect, or its end."""
+    call = chance.choice(("update effect", "effect", "update run"))
+    process = system.workers.get(name)
+    while process is not None and not process.standing.startswith(call):
+        if process.is_over:
+            return
+        yield Move("go", name, 1)
 
 
 def _moment(system: System, chance: random.Random) -> int:

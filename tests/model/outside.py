@@ -13,6 +13,10 @@ from lambdas.shared.errors import GiveUp, OutcomeUnknown, RetryLater
 from tests.model.process import Call, call
 from tests.model.rules import Work
 
+# Longer than a message is hidden after a receive: what comes back earlier, nobody
+# could hide for longer.
+LONG_SECONDS = 40
+
 
 class Kind(StrEnum):
     """What the other side does with an operation id that it was sent before."""
@@ -44,7 +48,7 @@ class Outside:
                 f"effect {name}",
                 lambda: self._happen(told, operation_id),
                 {
-                    Call.FAIL: RetryLater("not now"),
+                    Call.FAIL: RetryLater("not now", after=LONG_SECONDS),
                     Call.GIVE_UP: GiveUp("never"),
                     Call.LOSE: OutcomeUnknown("no answer"),
                 },

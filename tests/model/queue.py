@@ -31,12 +31,16 @@ class Letter:
     event_id: str
     generation: int
     effects_generation: int
+    #: The id of the publication that it carries.
+    envelope_id: str
     sent_ms: int
     visible_ms: int
     place: Place = Place.QUEUE
     receives: int = 0
     first_received_ms: int = 0
     receipt: str = ""
+    #: Sent to run again; what the relay sends is not, however often it does.
+    is_asked_for: bool = True
 
 
 class ModelQueue:
@@ -48,13 +52,18 @@ class ModelQueue:
         self._visibility_ms = visibility_ms
         self._receives = receives
         self._receipts = itertools.count(1)
+        self._envelopes = itertools.count(1)
 
-    def send(self, event_id: str, generation: int, effects: int) -> Letter:
+    def send(
+        self, event_id: str, generation: int, effects: int, envelope_id: str = ""
+    ) -> Letter:
+        """Send a message in a new envelope, or in one that was sent before."""
         letter = Letter(
             id=f"m{len(self.letters) + 1}",
             event_id=event_id,
             generation=generation,
             effects_generation=effects,
+            envelope_id=envelope_id or f"envelope-{next(self._envelopes)}",
             sent_ms=self._clock.ms,
             visible_ms=self._clock.ms,
         )
@@ -89,7 +98,16 @@ class ModelQueue:
     def redrive(self, letter: Letter) -> Letter:
         """Move a dead letter back as the console does: as a new message."""
         letter.place = Place.GONE
-        return self.send(letter.event_id, letter.generation, letter.effects_generation)
+        return self.double(letter)
+
+    def double(self, letter: Letter) -> Letter:
+        """Send the same body as another message; the bus, too, may do so."""
+        return self.send(
+            letter.event_id,
+            letter.generation,
+            letter.effects_generation,
+            letter.envelope_id,
+        )
 
     def at(self, place: Place, event_id: str = "") -> list[Letter]:
         return [
@@ -103,13 +121,9 @@ class ModelQueue:
         return [m for m in self.at(Place.QUEUE) if m.visible_ms <= now_ms]
 
     def repeatable(self) -> list[Letter]:
-        """Messages that were received and may be delivered again while hidden.
-
-        Not for the last time: a last receive that only waits for the other one is
-        the case that docs/reference/guarantees.md excepts.
-        """
-        last = self._receives - 1
-        return [m for m in self.at(Place.QUEUE) if 0 < m.receives < last]
+        """Messages that were received and may be delivered again while hidden."""
+        most = self._receives
+        return [m for m in self.at(Place.QUEUE) if 0 < m.receives < most]
 
     def _held(self, receipt: str) -> Letter | None:
         letter = self.letters[receipt.partition("/")[0]]

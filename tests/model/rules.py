@@ -44,8 +44,6 @@ class Watch:
     attempts: Counter[str] = field(default_factory=Counter)
     #: Steps that are written down: (event, name, generation).
     stored: set[tuple[str, str, int]] = field(default_factory=set)
-    #: When each run died first.
-    died_ms: dict[str, int] = field(default_factory=dict)
 
     def breaks(self, rule: str) -> None:
         self.broken.append(rule)
@@ -66,8 +64,6 @@ class Watch:
             self.breaks(f"{work.name} changed a run that others had taken over")
         if new["state"] != State.PROCESSING:
             work.ended = True
-        if new["state"] == State.DEAD:
-            self.died_ms.setdefault(work.letter.event_id, now_ms)
 
     def _claimed(self, work: Work, old: Row, now_ms: int) -> None:
         letter = work.letter
@@ -77,8 +73,10 @@ class Watch:
         if is_waiting and letter.id != old["carrier"]:
             self.breaks("a duplicate did not wait for the time of the retry")
         if old["state"] == State.DEAD:
-            is_later = letter.sent_ms > old["finished_at"]
-            if letter.id == old["carrier"] or not is_later:
+            died = self.queue.letters[old["carrier"]]
+            is_later = letter.sent_ms > old["started_at"]
+            is_its_letter = letter.envelope_id == died.envelope_id
+            if letter is died or not (is_later and is_its_letter):
                 self.breaks("a dead run began again without a redrive")
 
     def agent_began(self, work: Work, now_ms: int) -> None:

@@ -28,7 +28,7 @@ from tests.fakes.worker import (
     envelope,
     record,
 )
-from tests.model.outside import Kind, Outside
+from tests.model.outside import LONG_SECONDS, Kind, Outside
 from tests.model.process import Call, Process, call, working
 from tests.model.queue import Letter, ModelQueue, Place
 from tests.model.rules import OVER, Watch, Work
@@ -128,7 +128,7 @@ class System:
         self.events: dict[str, Event] = {}
         #: The highest that were asked for: of the run, and of its effects.
         self.generations: dict[str, tuple[int, int]] = {}
-        #: Events that met a crash, a failed call or a second delivery at once.
+        #: Events that met a crash, a failed call, or a delivery during another.
         self.disturbed: set[str] = set()
         tokens = itertools.count(1)
         ports = Ports(
@@ -166,10 +166,27 @@ class System:
             self.events[event.id] = event
             self.generations[event.id] = (0, 0)
             self.ledger.accept(event)
-        self.queue.send(move.what, *self.generations[move.what])
+        letter = self.queue.send(move.what, *self.generations[move.what])
+        letter.is_asked_for = False
         return True
 
-    _replay = _send
+    def _replay(self, move: Move) -> bool:
+        """Send a message made from the ledger, as ``bellhop replay`` does."""
+        if move.what not in self.events:
+            return False
+        row = self.row(move.what)
+        generation = row.get("generation", 0)
+        effects = row.get("effects_generation", generation)
+        self.queue.send(move.what, generation, effects, row.get("envelope_id", ""))
+        return True
+
+    def _double(self, move: Move) -> bool:
+        """Deliver one publication as two messages, as the bus may."""
+        letter = self.queue.letters.get(move.what)
+        if letter is None:
+            return False
+        self.queue.double(letter)
+        return True
 
     def _again(self, move: Move) -> bool:
         """Replay for fresh effects."""
@@ -256,6 +273,8 @@ class System:
     # The worker
 
     def _started(self, letter: Letter) -> bool:
+        if any(p.work.letter is letter and p.standing for p in self.workers.values()):
+            self.disturbed.add(letter.event_id)
         if not self.queue.receive(letter):
             return False
         name = f"{letter.id}/{letter.receives}"
@@ -273,11 +292,14 @@ class System:
         letter = work.letter
         event = self.events[letter.event_id]
         told = record(
-            envelope(
-                event,
-                generation=letter.generation,
-                effects_generation=letter.effects_generation,
-            ),
+            {
+                **envelope(
+                    event,
+                    generation=letter.generation,
+                    effects_generation=letter.effects_generation,
+                ),
+                "id": letter.envelope_id,
+            },
             message_id=letter.id,
             receive_count=letter.receives,
             sent_ms=letter.sent_ms,
@@ -313,7 +335,7 @@ class System:
             "return",
             lambda: None,
             {
-                Call.FAIL: RetryLater("busy"),
+                Call.FAIL: RetryLater("busy", after=LONG_SECONDS),
                 Call.LOSE: ValueError("bug"),
                 Call.GIVE_UP: GiveUp("never"),
             },
@@ -369,8 +391,8 @@ class System:
             letters = self.queue.at(Place.DEAD_LETTERS, event_id)
             if event_id in self.disturbed or row["state"] in OVER:
                 continue
-            died_ms = self.watch.died_ms.get(event_id, 0)
-            if any(m.sent_ms > died_ms for m in self.queue.letters.values()):
+            letters_sent = self.queue.letters.values()
+            if any(m.event_id == event_id and m.is_asked_for for m in letters_sent):
                 continue
             if (row["state"], len(letters)) != ("DEAD", 1):
                 self.watch.breaks(

@@ -18,6 +18,7 @@ from lambdas.shared.story import State
 from lambdas.shared.table import Table
 from lambdas.worker.claim import Verdict
 from tests.fakes.worker import (
+    ENVELOPE_ID,
     ISSUE,
     TRIAGE,
     FakeTime,
@@ -290,19 +291,21 @@ def test_two_at_once_have_one_effect_and_no_dead_letter(make_rig: MakeRig) -> No
 @pytest.mark.parametrize("state", [None, *State], ids=str)
 def test_every_cell_of_the_rule(make_rig: MakeRig, state: State | None) -> None:
     """The rule written a second time, as a table, against the condition itself."""
-    cells = itertools.product([True, False], [True, False], [True, False], [0, 1])
-    for number, (is_carrier, is_due, is_later, generation) in enumerate(cells):
+    flags = [[True, False]] * 4
+    cells = itertools.product(*flags, [0, 1])
+    for number, (is_carrier, is_due, is_later, is_same, generation) in enumerate(cells):
         script = Script()
         rig = make_rig(script, spec=replace(TRIAGE, name=f"triage-{number}"))
         now = rig.clock.ms
         if state is not None:
             due_at = now - 1 if is_due else now + 30_000
-            put_run(rig, state, due_at=due_at, finished_at=now)
+            put_run(rig, state, due_at=due_at, started_at=now, finished_at=now)
 
         verdict = rig.deliver(
             "m1" if is_carrier else "m2",
             generation=generation,
             sent_ms=now + 1 if is_later else now,
+            envelope_id=ENVELOPE_ID if is_same else "of another publication",
         )
 
         waits = state in {State.FAILED, State.SUSPENDED}
@@ -310,18 +313,23 @@ def test_every_cell_of_the_rule(make_rig: MakeRig, state: State | None) -> None:
             state is None
             or ((waits or state is State.PROCESSING) and is_due)
             or (waits and is_carrier)
-            or (state is State.DEAD and not is_carrier and is_later)
+            or (state is State.DEAD and not is_carrier and is_later and is_same)
             or generation == 1
         )
         if claims:
             expected = Verdict.SUCCEEDED
-        elif state is State.PROCESSING and is_carrier:
+        elif (state is State.PROCESSING and is_carrier) or (
+            waits and is_later and is_same
+        ):
             expected = Verdict.WAITING
         elif state is State.DEAD and is_carrier:
             expected = Verdict.BOUNCED
         else:
             expected = Verdict.ACKNOWLEDGED
-        cell = f"carrier={is_carrier} due={is_due} later={is_later} gen={generation}"
+        cell = (
+            f"carrier={is_carrier} due={is_due} later={is_later} same={is_same}"
+            f" gen={generation}"
+        )
         assert (cell, verdict) == (cell, expected)
         assert len(script.attempts) == (1 if claims else 0)
 
@@ -336,6 +344,7 @@ def put_run(rig: Rig, state: State, **attributes: int) -> None:
             "claim_token": "somebody",
             "attempt": 1,
             "generation": 0,
+            "envelope_id": ENVELOPE_ID,
             "expires_at": rig.ledger.expires_at(ISSUE),
             **attributes,
         }

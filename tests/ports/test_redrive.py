@@ -8,7 +8,7 @@ import pytest
 
 from lambdas.shared.errors import GiveUp, RetryLater
 from lambdas.shared.story import State
-from lambdas.shared.table import Table
+from lambdas.shared.table import Change, Is, Table
 from lambdas.worker.claim import Verdict
 from tests.fakes.worker import (
     ISSUE,
@@ -64,6 +64,87 @@ def test_duplicate_of_a_dead_run_is_acknowledged(make_rig: MakeRig) -> None:
     assert rig.deliver("m2", sent_ms=sent_ms) is Verdict.ACKNOWLEDGED
 
     assert script.attempts == [1]
+
+
+def test_event_that_is_published_again_after_its_run_died_is_acknowledged(
+    make_rig: MakeRig,
+) -> None:
+    """The relay repeats what it had no answer to: another envelope, sent later."""
+    script = Script(GiveUp("no"))
+    rig = make_rig(script)
+    rig.deliver("m1")
+    rig.clock.advance(5)
+
+    assert rig.deliver("m2", envelope_id="of another") is Verdict.ACKNOWLEDGED
+
+    assert (rig.run.state, rig.run.carrier) == (State.DEAD, "m1")
+    assert script.attempts == [1]
+
+
+def test_duplicate_that_took_the_run_over_leaves_the_letter_that_counts(
+    make_rig: MakeRig,
+) -> None:
+    """Its own brings the run back; that of the carrier before it is a copy."""
+    script = Script(RetryLater("busy"), GiveUp("no"))
+    rig = make_rig(script)
+    rig.deliver("m1")
+    rig.clock.advance(60)
+    rig.deliver("m2", envelope_id="second")
+    rig.clock.advance(60)
+
+    copy = rig.deliver("m3")
+    redriven = rig.deliver("m4", envelope_id="second")
+
+    assert [copy, redriven] == [Verdict.ACKNOWLEDGED, Verdict.SUCCEEDED]
+    assert rig.run.envelope_id == "second"
+    assert script.attempts == [1, 2, 3]
+
+
+def test_message_that_a_person_wrote_brings_a_dead_run_back(make_rig: MakeRig) -> None:
+    """It has no envelope that could tell anything."""
+    script = Script(GiveUp("no"))
+    rig = make_rig(script)
+    rig.deliver("m1")
+    rig.clock.advance(5)
+
+    assert rig.deliver("m2", envelope_id="") is Verdict.SUCCEEDED
+
+    assert rig.run.envelope_id is None
+
+
+def test_dead_run_of_before_the_envelopes_comes_back_by_any_later_message(
+    make_rig: MakeRig,
+) -> None:
+    script = Script(GiveUp("no"))
+    rig = make_rig(script)
+    rig.deliver("m1")
+    change = Change(remove=["envelope_id"])
+    rig.table.update(ISSUE.id, "run#triage", change, when=Is("state", "DEAD"))
+    rig.clock.advance(5)
+
+    assert rig.deliver("m2", envelope_id="of another") is Verdict.SUCCEEDED
+
+
+def test_redrive_before_the_time_of_the_retry_waits_for_it(make_rig: MakeRig) -> None:
+    """Its receives were used up while it waited: this is the only message left."""
+    script = Script(RetryLater("busy", after=3600))
+    rig = make_rig(script)
+    rig.deliver("m1", receive_count=4)
+    rig.clock.advance(600)
+
+    early = rig.deliver("m2")
+    hidden = rig.queue.hidden[-1]
+    copy = rig.deliver("m3", envelope_id="of another")
+    rig.clock.advance(3001)
+    due = rig.deliver("m2", receive_count=2)
+
+    assert [early, copy, due] == [
+        Verdict.WAITING,
+        Verdict.ACKNOWLEDGED,
+        Verdict.SUCCEEDED,
+    ]
+    assert hidden == ("receipt-m2", 3000)
+    assert script.attempts == [1, 2]
 
 
 def test_redrive_runs_again_and_counts_on(make_rig: MakeRig) -> None:
@@ -122,12 +203,12 @@ def test_replay_for_fresh_effects_runs_a_run_that_succeeded(
 
 
 def test_older_message_works_at_the_generation_of_the_row(make_rig: MakeRig) -> None:
-    """A redrive of the first dead letter must not undo the replay after it."""
-    script = Script(GiveUp("no"), GiveUp("still no"))
+    """A late duplicate must not undo the replay after it."""
+    script = Script(GiveUp("no"), RetryLater("busy"))
     rig = make_rig(script)
     rig.deliver("m1")
     rig.clock.advance(60)
-    rig.deliver("m2", generation=1)
+    rig.deliver("m2", generation=1, envelope_id="of the replay")
     rig.clock.advance(60)
 
     assert rig.deliver("m3", generation=0) is Verdict.SUCCEEDED

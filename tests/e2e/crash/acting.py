@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from lambdas.shared import bus
+from lambdas.shared.adapters.eventbridge import EventBridge
 from local.stack import LocalStack, wait_for
 from tests.e2e.crash.matrix import effects_of, letters_of
 from tests.e2e.crash.till import Order, Till
@@ -69,6 +71,13 @@ class Acting:
                 MessageBody=json.dumps(body),
                 DelaySeconds=delay,
             )
+
+    def is_published(self, times: int = 1) -> None:
+        """Publish its event once more, as the relay does that lost its answer."""
+        row = self.stack.rows(self.order.event_id)["event"]
+        publisher = EventBridge(self.stack.bus, lambda: self.stack.client("events"))
+        for _ in range(times):
+            assert publisher.publish([bus.entry_of(row)]) == []
 
     def held(self) -> int:
         """Return the process that waits for the answer to its effect ``hold``."""

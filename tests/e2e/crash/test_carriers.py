@@ -71,6 +71,24 @@ def test_duplicate_sent_before_a_run_died_does_not_wake_it(
     assert order.effects == {"0-effect": 1}
 
 
+def test_event_that_is_published_again_after_its_death_stays_dead(
+    kitchen: LocalStack, till: Till
+) -> None:
+    """The relay lost its answer; its second message is sent after the run died."""
+    order = napped(kitchen, till, "effect", "give up once", "effect")
+    order.waits_for("DEAD")
+
+    order.is_published(times=2)
+
+    order.rests()
+    assert (order.state, order.run["attempt"], order.letters) == ("DEAD", 1, 1)
+    redrive(kitchen.client("sqs"), kitchen.queues["napper"])
+    order.waits_for("SUCCEEDED")
+    order.rests()
+    assert (order.run["attempt"], order.letters) == (2, 0)
+    assert order.effects == {"0-effect": 1, "2-effect": 1}
+
+
 def test_redrive_and_replays_pressed_at_once_are_one_run(
     kitchen: LocalStack, till: Till
 ) -> None:

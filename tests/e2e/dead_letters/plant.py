@@ -91,7 +91,8 @@ def _ten(
         target.ledger.accept(event, via="queue")
         row = target.table.get(event_id, EVENT_ROW)
         assert row is not None
-        bodies.append(json.dumps(bus.entry_of(row).envelope))
+        # The bus would write an id of its own into each.
+        bodies.append(json.dumps({**bus.entry_of(row).envelope, "id": event_id}))
     sent = shop.client("sqs").send_message_batch(
         QueueUrl=shop.queues[agent].dlq_url,
         Entries=[
@@ -113,6 +114,7 @@ def _row(event_id: str, failure: Failure, carrier: str) -> dict[str, Any]:
         "attention": str(State.DEAD),
         "attempt": 5,
         "carrier": carrier,
+        "envelope_id": event_id,
         "claim_token": "of a worker long gone",
         "generation": 0,
         "started_at": milliseconds(now - timedelta(minutes=4)),
