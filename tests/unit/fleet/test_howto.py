@@ -30,6 +30,15 @@ def test_source_without_code_says_everything_in_its_table() -> None:
     assert list(fleet.agents) == ["stock"]
 
 
+def test_feeds_of_a_shop_and_of_a_partner_can_be_deployed() -> None:
+    fleet = shown("poll-a-feed.md")
+
+    assert list(fleet.feeds) == ["shop-orders", "partner-news"]
+    assert fleet.feeds["shop-orders"].items == "data.orders"
+    assert fleet.feeds["partner-news"].secret
+    assert len(fleet.agents["clerk"].on) == 2
+
+
 def test_agents_hear_aws_and_a_partner_on_their_buses() -> None:
     fleet = shown("hear-aws-events.md")
 

@@ -1,0 +1,109 @@
+"""The page on feeds, followed on the local stack: from a feed to the agent at work."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local import up
+from local.home import ROOT, Home
+from local.stack import LocalStack, wait_for
+
+PAGE = (ROOT / "docs/howto/poll-a-feed.md").read_text(encoding="utf-8")
+_FILE = re.compile(r"\*\*`([^`]+)`\*\*.*?\n\s*```\w+\n(.*?)\n\s*```", re.S)
+_COMMANDS = re.compile(r"^( *)```sh\n(.*?)\n\s*```", re.S | re.M)
+FEED = "https://github.com/aws/aws-cdk/releases.atom"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the page writes, each file where it says; the agents are the fleet's own."""
+    folder = tmp_path_factory.mktemp("polled")
+    steps = re.split(r"^\d\. ", PAGE, flags=re.M)[1:]
+    found = [match.groups() for step in steps if (match := _FILE.match(step))]
+    for name, text in found:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(text) + "\n", encoding="utf-8")
+    assert [name for name, _ in found] == ["agents/release_watch.py", "fleet.toml"]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def commands() -> list[str]:
+    return [textwrap.dedent(block) for _, block in _COMMANDS.findall(PAGE)]
+
+
+def follow(folder: Path, block: str) -> str:
+    """Run a block of commands as somebody would who stands in ``folder``."""
+    done = subprocess.run(
+        ["/bin/sh", "-euc", block],
+        cwd=folder,
+        env={
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "PYTHONPATH": str(ROOT),
+            "BELLHOP_FLEET": str(folder / "fleet.toml"),
+            "BELLHOP_LOCAL_FOLDER": str(folder / ".local"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def stack(folder: Path) -> Iterator[LocalStack]:
+    with up.running(Home(folder / ".local"), fleet=folder / "fleet.toml") as running:
+        yield running
+
+
+def test_page_shows_beforehand_what_would_be_accepted(
+    folder: Path, commands: list[str]
+) -> None:
+    said = follow(folder, commands[0])
+
+    assert "nothing would be accepted" in said
+    assert "1 items were there before the feed was known" in said
+
+
+def test_item_that_is_new_reaches_the_agent_once(
+    folder: Path, commands: list[str], stack: LocalStack
+) -> None:
+    said = follow(folder, commands[1])
+
+    assert "passed" in said
+    assert "cdk-releases:tag:v2" in said  # the dry run shows it
+    assert wait_for(lambda: told(stack), seconds=60)
+    follow(folder, "bellhop clock advance 61m; bellhop poll cdk-releases")
+    assert told(stack) == [({"title": "v2", "link": "https://example.com/v2"}, 1)]
+    story = follow(folder, "bellhop show cdk-releases:tag:v2")
+    assert "SUCCEEDED" in story
+    # By the schedule, twice, and by the command line.
+    assert len(stack.effects("releases.atom")) >= 4
+
+
+def test_feed_that_fails_harms_nobody_and_goes_on_later(
+    folder: Path, stack: LocalStack
+) -> None:
+    stack.behave(FEED, status=503, retry_after=60)
+    refused = "bellhop poll cdk-releases || test $? -eq 1"
+    assert "answered 503" in follow(folder, refused)
+
+    stack.behave(FEED)
+    assert "not yet" in follow(folder, "bellhop poll cdk-releases")
+
+
+def told(stack: LocalStack) -> list[tuple[object, int]]:
+    """Return what the team was told, each as often."""
+    return [
+        (effect["body"], effect["count"]) for effect in stack.effects("team.example")
+    ]
