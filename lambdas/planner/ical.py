@@ -192,6 +192,7 @@ class _Entry:
         if not isinstance(start, date):
             self._note(f"DTSTART is no time: {str(start)[:40]!r}")
             return False
+        _days_are_days(event)
         self._resolve_zones(event)
         self._mend_end(event)
         return self._is_countable(event, window)
@@ -287,6 +288,19 @@ class _Entry:
 
     def _note(self, what: str) -> None:
         self._notes.append(f"{self._uid:.100}: {what}")
+
+
+def _days_are_days(event: Component) -> None:
+    """A day with a zone beside it is a day (RFC 5545, 3.2.19), not its midnight."""
+    for key in ("DTSTART", "DTEND", "RECURRENCE-ID", "RDATE", "EXDATE"):
+        given = event.get(key, [])
+        for prop in given if isinstance(given, list) else [given]:
+            if str(prop.params.get("VALUE", "")).upper() != "DATE":
+                continue
+            for each in getattr(prop, "dts", [prop]):
+                if isinstance(each.dt, datetime):
+                    each.dt = each.dt.date()
+            prop.params.pop("TZID", None)
 
 
 def _recurs(event: Component) -> bool:

@@ -115,6 +115,27 @@ def test_zone_is_found_or_is_the_calendar_s_own(line: str, start: str) -> None:
     assert starts(line, zone="America/New_York") == [utc(start)]
 
 
+def test_day_with_a_zone_beside_it_is_a_day() -> None:
+    tokyo = "TZID=Asia/Tokyo;VALUE=DATE"
+    feed = calendar(
+        event(
+            f"DTSTART;{tokyo}:20261201",
+            f"DTEND;{tokyo}:20261202",
+            "RRULE:FREQ=DAILY;COUNT=4",
+            f"EXDATE;{tokyo}:20261202",
+        ),
+        event(f"RECURRENCE-ID;{tokyo}:20261203", f"DTSTART;{tokyo}:20261210"),
+    )
+
+    found = expand(feed, WINDOW, ZoneInfo("Asia/Tokyo")).occurrences
+
+    assert [(o.name, o.is_all_day, o.start) for o in found] == [
+        ("2026-12-01", True, utc("2026-11-30T15:00:00")),
+        ("2026-12-04", True, utc("2026-12-03T15:00:00")),
+        ("2026-12-03", True, utc("2026-12-09T15:00:00")),
+    ]
+
+
 def test_series_keeps_its_local_hour_across_a_switch() -> None:
     found = starts("DTSTART;TZID=Europe/Berlin:20261018T090000", "RRULE:FREQ=WEEKLY")
 
