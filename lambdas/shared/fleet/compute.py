@@ -80,7 +80,8 @@ def _fargate(table: Table) -> dict[str, Any]:
                 key, f'is a key of compute = "{LAMBDA}"; want {instead} instead'
             )
     cpu, memory_mb = _size(table)
-    heartbeat = table.whole_or("heartbeat_seconds", 30, 1, 900)
+    # The lease ends five seconds before the message shows, after three of these.
+    heartbeat = table.whole_or("heartbeat_seconds", 30, 3, 900)
     return {
         "max_concurrency": table.whole_or("max_concurrency", 10, 1, 1000),
         "cpu": cpu,

@@ -121,7 +121,7 @@ class ChildHost:
         limit: float,
         ticking: Ticking = ticking,
     ) -> None:
-        """``leased_until`` and ``limit`` are ticks; see :class:`.hold.Hold`."""
+        """Ticks: until when a lease may last, and when the run is to hand over."""
         self._lines = lines
         self._told = told
         self._ends = leased_until

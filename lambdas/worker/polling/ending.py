@@ -102,7 +102,7 @@ def _reason(why: Why, message: str) -> Reason:
     error = EndedFromOutside(message)
     return Reason(
         category=category,
-        type=why.name.capitalize(),
+        type=why.title().replace("_", ""),
         message=message,
         fingerprint=fingerprint(error, message),
         fault=fault(category, qualified(type(error)), message, None),

@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from lambdas.shared.fleet import LONGEST_HIDDEN_SECONDS
+
 Ticking = Callable[[], float]
 
 # SQS hides a message for 12 hours at most, counted from its receive; what would go
@@ -47,6 +49,8 @@ class Hold:
         self._surely_until = asked + visibility_seconds
         self._at_most_until = answered + visibility_seconds
         self.limit = asked + _LONGEST_SECONDS
+        #: When the run is asked to hand over to another message.
+        self.hand_over = asked + LONGEST_HIDDEN_SECONDS
         self.margin = min(LEASE_MARGIN_SECONDS, visibility_seconds / 2)
 
     @property

@@ -69,7 +69,8 @@ class Job:
         # Counted in ticks from here: a clock that is set ends no run.
         begun_ago = (milliseconds(self.world.clock()) - line["begun_ms"]) / 1000
         left = self.agent.max_duration_seconds - max(0.0, begun_ago)
-        self.too_long = self.world.ticking() + left
+        # keep_going() tells the run itself; it has the grace to come to its end.
+        self.too_long = self.world.ticking() + left + self.agent.grace_seconds
 
     def why_to_end(self, stopping: Stopping) -> Why | None:
         """Return why the run must be ended now, if it must."""

@@ -246,7 +246,7 @@ class Supervisor:
         child = self._child
         if child is None:
             return Why.CRASHED
-        until, limit = job.hold.leased_until, job.hold.limit
+        until, limit = job.hold.leased_until, job.hold.hand_over
         if not child.send(run=job.record, leased_until=until, limit=limit):
             return Why.CRASHED
         while True:
