@@ -20,6 +20,7 @@ from cli import (
     secret,
     send,
     show,
+    work,
 )
 from cli.asked import Verbs
 
@@ -34,6 +35,6 @@ app = typer.Typer(
 
 for module in (
     *(send, events, show, resolve, dead, replay, digest, doctor),
-    *(relay, secret, schedules, plan, poll, clocks, audit),
+    *(relay, secret, schedules, plan, poll, work, clocks, audit),
 ):
     module.register(app)
