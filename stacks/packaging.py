@@ -45,13 +45,20 @@ SETS = {
 _RECIPE = b"4"
 
 # Changes whenever stage() puts something else together from the same files.
-_STAGING = b"4"
+_STAGING = b"6"
 
 # Left out of every asset: what the dev machine made, what only set-up reads.
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.pyc", "*.pyi", ".*", "requirements", "requirements.*", "tests"
 )
 
+# What is started only with a set; without its libraries some could not be imported.
+_ALONE = {
+    "calendars": ("planner",),
+    "container": ("worker/polling",),
+    "feeds": ("poller",),
+    "zones": ("cron", "watcher"),
+}
 
 _SENDER_IMPORT = re.compile(r"lambdas\.receiver\.senders\.(\w+)")
 
@@ -186,9 +193,8 @@ def stage(sets: Iterable[str], fleet_path: Path, *, local: bool = False) -> Path
     for dependency in dependencies:
         shutil.copytree(dependency, aside, copy_function=link, dirs_exist_ok=True)
     unused = unused_senders(fleet_path)
-    # Without their libraries these could not even be imported.
-    alone = {"calendars": "planner", "feeds": "poller"}
-    unused |= {ROOT / "lambdas" / alone[name] for name in alone.keys() - set(names)}
+    for name in _ALONE.keys() - set(names):
+        unused |= {ROOT / "lambdas" / package for package in _ALONE[name]}
     left_out = _without(unused)
     for package in code:
         shutil.copytree(ROOT / package, aside / package, ignore=left_out)
