@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from lambdas.shared import clock
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import FLEET_VARIABLE, Fleet, load
 from lambdas.shared.fleet.lint import lint
+from stacks import agent_files
 
 ROOT = Path(__file__).resolve().parent
 
@@ -29,7 +29,7 @@ def main() -> None:
     fleet = load(fleet_path)
     _refuse_other_regions(fleet)
     warnings = lint(fleet, clock.now(), name=fleet_path.name)
-    for warning in [*warnings, *_agents_without_file(fleet, fleet_path.name)]:
+    for warning in [*warnings, *agent_files.faults(fleet, fleet_path)]:
         sys.stderr.write(f"warning: {warning}\n")
     _choose_node()
     # Imported late: CDK takes seconds to load, a wrong fleet is told at once.
@@ -48,18 +48,6 @@ def _refuse_other_regions(fleet: Fleet) -> None:
             f"fleet.toml: fleet.region: want the AWS profile to say {fleet.region},"
             f" got {target}; choose another profile, or set AWS_REGION"
         )
-
-
-def _agents_without_file(fleet: Fleet, name: str) -> Iterator[str]:
-    """Tell of agents that would be deployed and fail at their first event."""
-    for agent in fleet.agents.values():
-        module, _, _ = agent.run.partition(":")
-        path = ROOT.joinpath(*module.split("."))
-        if module.startswith("agents.") and not (
-            path.is_dir() or path.with_suffix(".py").is_file()
-        ):
-            told = path.relative_to(ROOT).with_suffix(".py")
-            yield f"{name}: agents.{agent.name}.run: there is no {told}"
 
 
 def _choose_node() -> None:

@@ -11,8 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from lambdas.shared import clock
+from lambdas.shared import fleet as fleets
+from lambdas.shared.fleet.lint import lint
 from local.home import ROOT, LocalError
-from stacks import packaging
+from stacks import agent_files, packaging
 
 # Everything that the template and its assets depend on, beside the fleet.
 _INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "lambdas", "agents")
@@ -40,6 +43,13 @@ def assembly(fleet: Path) -> Path:
         shutil.rmtree(draft, ignore_errors=True)
     _forget_oldest(folder.parent)
     return folder
+
+
+def warnings(fleet: Path) -> list[str]:
+    """Return what the app says on the way, also of a fleet that is synthesised."""
+    loaded = fleets.load(fleet)
+    told = lint(loaded, clock.now(), name=fleet.name)
+    return [*told, *agent_files.faults(loaded, fleet)]
 
 
 def _synthesise(fleet: Path, folder: Path) -> None:

@@ -153,6 +153,8 @@ def _fill(
         kept = _await_keeper(home, held)
         engine.await_ready(kept["endpoint"], kept["engine_pid"], home)
         assembly = synthesised.result()
+        for warning in synth.warnings(fleet):
+            say(f"  warning: {warning}")
 
     def client(service: str) -> Any:
         return client_of(
