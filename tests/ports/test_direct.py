@@ -11,6 +11,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -157,6 +158,18 @@ def test_second_try_waits_as_a_client_s_does(store: Store, slept: list[float]) -
 
     assert len(slept) == 2
     assert all(0 <= seconds <= 1 for seconds in slept)
+
+
+def test_threads_of_a_batch_keep_a_connection_each(store: Store) -> None:
+    table = made_by("first try")
+
+    with ThreadPoolExecutor(10) as pool:
+        rows = [{**ROW, "pk": f"github:{n}"} for n in range(100)]
+        written = list(pool.map(lambda row: table.put(row, when=NEW), rows))
+
+    assert all(written)
+    assert len(store.heard) == 100
+    assert store.knocks <= 10
 
 
 @pytest.mark.parametrize(

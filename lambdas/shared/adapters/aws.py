@@ -32,8 +32,8 @@ _CONFIG = Config(
 # "unavailable" must come before: a large body is a sender's largest wait already.
 _FEWER_TRIES: Any = {"s3": {"mode": "standard", "total_max_attempts": 2}}
 
-# A session is not safe under threads while it makes a client.
-_making = threading.Lock()
+# A session is not safe under threads while it makes a client, or reads its settings.
+making = threading.Lock()
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def session() -> Session:
 def credentials() -> Credentials | None:
     """Return the process's credentials, which renew themselves; None without any."""
     # Found once: the session keeps them.
-    with _making:
+    with making:
         found: Credentials | None = session().get_credentials()
         return found
 
@@ -56,7 +56,7 @@ def client(service: str) -> Any:
 
     Nothing is looked up or sent before the first call of an operation.
     """
-    with _making:
+    with making:
         config = _CONFIG.merge(Config(retries=_FEWER_TRIES.get(service, _RETRIES)))
         return session().create_client(service, config=config)
 
@@ -65,7 +65,7 @@ def client(service: str) -> Any:
 def again(service: str) -> Any:
     """Return a client for calls of which one try was made: it has the others."""
     config = _CONFIG.merge(Config(retries=_RETRIES | {"total_max_attempts": 2}))
-    with _making:
+    with making:
         return session().create_client(service, config=config)
 
 
@@ -79,5 +79,5 @@ def once(service: str) -> Any:
     config = _CONFIG.merge(
         Config(read_timeout=20, retries={"mode": "standard", "total_max_attempts": 1})
     )
-    with _making:
+    with making:
         return session().create_client(service, config=config)

@@ -98,8 +98,9 @@ class Direct:
         """Read where the service is; nothing is sent."""
         self._service = service
         self._protocol = _PROTOCOLS[service]
-        self._region = aws.session().get_config_variable("region") or ""
-        self._url = _address(service, self._region)
+        with aws.making:
+            self._region = aws.session().get_config_variable("region") or ""
+            self._url = _address(service, self._region)
 
     def put_item(self, **request: Any) -> Any:
         """See DynamoDB's client."""
