@@ -10,7 +10,7 @@ from datetime import datetime
 
 from cli.signers import Signer, compose, names
 from lambdas.shared.errors import Misconfigured, Rejected
-from lambdas.shared.fleet import Calendar, Fleet, Source
+from lambdas.shared.fleet import Calendar, Feed, Fleet, Source
 
 CALENDARS, DIGEST = "calendars.", "digest"
 
@@ -20,6 +20,7 @@ _WRONG_FORM = "the secret has not the sender's form"
 def secret_names(fleet: Fleet) -> dict[str, str]:
     """Return how the secrets beside those of sources are called here, and at AWS."""
     found = {f"{CALENDARS}{n}": c.secret_name for n, c in fleet.calendars.items()}
+    found |= {n: f.secret_name for n, f in fleet.feeds.items() if f.secret}
     if fleet.digest is not None:
         found[DIGEST] = fleet.digest.secret_name
     return found
@@ -33,7 +34,9 @@ def wrong(fleet: Fleet, name: str, value: str, now: datetime) -> str | None:
     try:
         if name in fleet.sources:
             return _of_source(fleet.sources[name], value, now)
-        if name.startswith(CALENDARS):
+        if name in fleet.feeds:
+            _of_feed(fleet.feeds[name], value)
+        elif name.startswith(CALENDARS):
             _of_calendar(fleet.calendars[name.removeprefix(CALENDARS)], value)
         elif name == DIGEST:
             return _of_digest(fleet, value)
@@ -51,6 +54,17 @@ def _of_calendar(calendar: Calendar, value: str) -> None:
         from lambdas.planner import feed
 
         feed.checked(value)
+
+
+def _of_feed(feed: Feed, value: str) -> None:
+    if feed.authorization is not None:
+        from lambdas.poller import poller
+
+        poller.proof(feed.authorization, value)
+    else:
+        from lambdas.poller import site
+
+        site.checked(value)
 
 
 def _of_digest(fleet: Fleet, value: str) -> str | None:

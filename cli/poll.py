@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from lambdas.shared import clock
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.event import Event
 from lambdas.shared.fleet import Feed, Fleet, FleetError, load
+from lambdas.shared.ledger import Audit
 from lambdas.shared.outside import WORLD_URL_VARIABLE
 
 if TYPE_CHECKING:
@@ -78,8 +80,17 @@ def poll(
 def _poll(session: Session, source: str) -> None:
     with quiet(), _outside(session.target):
         said = _poller(session, source).poll(source, again=True)
+    state = str(said["state"])
+    session.target.ledger.audit(
+        Audit(
+            id=str(uuid.uuid4()),
+            at=session.target.now(),
+            who=session.target.who(),
+            what=f"feed looked at by hand: {state.partition(':')[0]}",
+            about=source,
+        )
+    )
     session.out.data(said)
-    state = str(said.pop("state"))
     is_refused = state.startswith("not obeyed")
     session.out.say(f"{source}: {state}", "yellow" if is_refused else "green")
     told = {name: said[name] for name in _TOLD if said.get(name)}

@@ -67,9 +67,9 @@ def set_(session: Session, name: AnyName, *, generate: Generate = False) -> None
     command line, where it would stay in the shell's history. One that its
     reader would refuse for its form is not stored.
 
-    A source has what its sender signs with; a calendar its feed's address, or
-    a key of Google's (the file); the digest Slack's incoming webhook, or a
-    bot's token.
+    A source has what its sender signs with, a feed its address or what proves
+    us; a calendar its feed's address, or a key of Google's (the file); the
+    digest Slack's incoming webhook, or a bot's token.
     """
     value = _value(session, name, generate)
     vault.store(session.target, name, Secret(current=value), "secret set")
@@ -85,6 +85,8 @@ def _read_by(session: Session, name: str) -> str:
         return "the receiver reads it within a minute"
     if name == forms.DIGEST:
         return "the next digest is sent with it"
+    if name in session.target.fleet.feeds:
+        return "the poller's next look reads by it"
     return "the planner's next look, within 15 minutes, reads by it"
 
 
@@ -280,7 +282,7 @@ def _walk(session: Session, source: str, until: str) -> None:
         )
     place = _where(sender)
     if place:
-        session.out.say(f"     {place}")
+        session.out.say(f"     It is where the webhook was set up: {place}")
     session.out.say(f"  2. `bellhop secret status {source}` shows which one is in use.")
     session.out.say(f"  3. `bellhop secret retire {source}` once the old one is not.")
 

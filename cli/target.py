@@ -135,10 +135,8 @@ class Target:
         """
         if source in self.secrets:
             return self.secrets[source]
-        if source in self.fleet.feeds:
-            return self.fleet.feeds[source].secret_name
         if source not in self.fleet.sources:
-            there = ", ".join([*self.fleet.sources, *self.fleet.feeds]) or "none"
+            there = ", ".join(self.fleet.sources) or "none"
             raise UsageError(
                 f"no source {source!r} in fleet.toml{self.as_of}; there are: {there}"
             )

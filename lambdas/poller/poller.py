@@ -119,7 +119,7 @@ class Poller:
     def _asked(self, feed: Feed, address: str, position: Position) -> site.Asked:
         own: dict[str, str] = {}
         if feed.authorization is not None:
-            name, value = _proof(feed.authorization, self.secret_of(feed.secret_name))
+            name, value = proof(feed.authorization, self.secret_of(feed.secret_name))
             own = {name: value}
         return site.Asked(
             address=address,
@@ -215,8 +215,8 @@ def _told(position: Position) -> dict[str, Any]:
     return told
 
 
-def _proof(authorization: str, secret: str) -> tuple[str, str]:
-    """Return the header that shows the secret.
+def proof(authorization: str, secret: str) -> tuple[str, str]:
+    """Return the header that shows ``secret``: its name in lower case, its value.
 
     Raises:
         Misconfigured: it is nothing that a header can hold.

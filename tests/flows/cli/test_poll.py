@@ -106,6 +106,8 @@ def test_dry_run_writes_nothing_and_a_look_does(site: Site, deployed: Stack) -> 
     assert (said["state"], said["accepted"], said["passed"]) == ("read", 2, 1)
     assert deployed.table.get("news:i3", "event") is not None
     assert deployed.run("poll", "news", "--dry-run").json == []
+    ((what, about),) = [(e["what"], e["about"]) for e in deployed.run("audit").json]
+    assert (what, about) == ("feed looked at by hand: read", "news")
 
 
 def test_look_says_when_it_may_look_again(site: Site, deployed: Stack) -> None:
@@ -140,6 +142,11 @@ def test_address_is_set_as_any_secret(site: Site, deployed: Stack) -> None:
     )
     site.pages["/private.example/key"] = Page(b'[{"id": 1}]')
     assert deployed.run("poll", "private").code == 1
+    (unset,) = deployed.run("secret", "status", "private").json
+    assert unset["note"] == "the feed's address: want https://"
+    wrong = deployed.run("secret", "set", "private", stdin="http://private.example/")
+    assert wrong.code == 2
+    assert "not stored: the feed's address: want https://" in wrong.err
 
     set_ = deployed.run(
         "secret", "set", "private", stdin="https://private.example/key", text=True
