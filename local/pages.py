@@ -146,7 +146,9 @@ def _table(name: str, record: Sender) -> list[str]:
 def _secret(name: str, record: Sender) -> list[str]:
     if not record.secret:
         return ["It has no secret: what proves it is fetched and checked.", ""]
-    command = f"bellhop secret set {'roastery' if name == 'generic' else name}"
+    command = (
+        f".venv/bin/bellhop secret set {'roastery' if name == 'generic' else name}"
+    )
     signer = signers.Signer(name) if name in signers.names() else None
     if signer and signer.has_key_pair:
         who = "What is stored is the sender's public key: paste it."
@@ -197,7 +199,7 @@ def _try_it(name: str) -> list[str]:
         "## Try it",
         "",
         "```",
-        f"bellhop send {name} {usual} --local",
+        f".venv/bin/bellhop send {name} {usual} --local",
         "```",
         "",
     ]

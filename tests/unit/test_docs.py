@@ -30,6 +30,14 @@ def test_make_commands_exist(page: Path) -> None:
     assert set(_MAKE.findall(page.read_text(encoding="utf-8"))) <= known
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_command_to_be_copied_works_in_a_fresh_shell(page: Path) -> None:
+    """README says once what `bellhop` is short for; a block is pasted as it is."""
+    blocks = page.read_text(encoding="utf-8").split("```")[1::2]
+
+    assert [b for b in blocks if re.search(r"^\s*bellhop ", b, re.MULTILINE)] == []
+
+
 def test_every_decision_is_in_the_list() -> None:
     folder = ROOT / "docs/decisions"
     listed = (folder / "README.md").read_text(encoding="utf-8")
