@@ -15,7 +15,7 @@ from lambdas.shared.clock import Clock
 from lambdas.shared.errors import GiveUp
 from lambdas.shared.ledger import INLINE_BODY_BYTES, Bodies
 from lambdas.shared.story import CHECKPOINT
-from lambdas.shared.table import NEW, Below, Change, Condition, Table
+from lambdas.shared.table import NEW, Below, Change, Condition, Outcome, Table
 from lambdas.worker.claim import Claim, StaleClaim
 from lambdas.worker.kept import folder_of, json_text
 
@@ -106,9 +106,7 @@ class Checkpoints:
         fresh["written_at"] = claim.alive(self._clock)
         gone = [name for name in ("state", "state_ref") if name not in fresh]
         change = Change(set=fresh, add={"version": 1}, remove=gone)
-        when = NEW | self._not_overtaken
-        if not self._table.update(claim.event_id, self._sk, change, when=when).done:
-            raise StaleClaim("a later attempt has gone on from its checkpoint")
+        self._write_row(change)
 
     def _object(self) -> str:
         claim = self._claim
@@ -117,17 +115,12 @@ class Checkpoints:
 
     def _take_over(self) -> str | None:
         claim = self._claim
-        # Read by an update: from here on what an earlier attempt writes is refused.
-        change = Change(set={"held_by": claim.attempt})
-        outcome = self._table.update(
-            claim.event_id, self._sk, change, when=self._not_overtaken
-        )
+        # Read by an update, which makes the row where there is none: from here on what
+        # an earlier attempt writes is refused, its first checkpoint too.
+        mine = {"held_by": claim.attempt, "expires_at": claim.expires_at}
+        outcome = self._write_row(Change(set=mine))
         row = outcome.row
-        if not outcome.done:
-            if row:
-                raise StaleClaim("a later attempt has gone on from its checkpoint")
-            return None
-        if row["generation"] != claim.generation:
+        if row.get("generation") != claim.generation:
             return None
         if "state_ref" not in row:
             return str(row["state"])
@@ -136,6 +129,13 @@ class Checkpoints:
             raise GiveUp("the state of the checkpoint is gone", downstream="ledger")
         return zlib.decompress(packed).decode()
 
+    def _write_row(self, change: Change) -> Outcome:
+        event_id, when = self._claim.event_id, self._not_overtaken
+        outcome = self._table.update(event_id, self._sk, change, when=when)
+        if not outcome.done:
+            raise StaleClaim("a later attempt has gone on from its checkpoint")
+        return outcome
+
     @property
     def _not_overtaken(self) -> Condition:
-        return Below("held_by", self._claim.attempt + 1)
+        return NEW | Below("held_by", self._claim.attempt + 1)

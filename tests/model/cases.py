@@ -27,9 +27,15 @@ _TEMPERS: tuple[dict[str, int], ...] = (
     {"go": 8, "giveup": 3, "send": 4, "double": 1, "redrive": 2},
     {"go": 6, "wait": 6, "repeat": 3, "send": 2, "crash": 1},
     {"go": 6, "lose": 4, "crash": 3, "resolve": 4, "redrive": 4, "again": 1},
+    {"go": 8, "hand": 8, "receive": 8, "crash": 1},
+    {"go": 6, "stop": 4, "wait": 5, "repeat": 3, "crash": 2, "again": 1, "keep": 1},
+    {"go": 8, "stop": 4, "fail": 4, "redrive": 4, "giveup": 1, "twice": 2},
     {"go": 8, "overtake": 8},
     {"go": 8, "fail": 6, "spend": 4, "redrive": 6},
 )
+# The calls of a worker that hands over, and of one that is overtaken.
+_HANDING_OVER = ("update checkpoint", "update run", "send", "answer")
+_OVERTAKEN = ("update effect", "effect", "update run")
 _ALWAYS = {"receive": 8, "wait": 3, "redrive": 1, "resolve": 1}
 
 
@@ -129,10 +135,8 @@ def _filled(
     match verb:
         case "wait":
             yield Move("wait", number=_moment(system, chance))
-        case "overtake":
-            yield from _overtaken(system, chance)
-        case "spend":
-            yield from _spent(system, chance)
+        case "overtake" | "spend" | "hand":
+            yield from _SEVERAL[verb](system, chance)
         case "send" | "replay" | "again" | "keep" | "resolve":
             yield Move(verb, chance.choice(events))
         case "receive":
@@ -146,7 +150,7 @@ def _filled(
         case _:
             names = [n for n, p in system.workers.items() if not p.is_over]
     if names:
-        number = chance.choice((1, 2, 4, 8, 1000)) if verb == "go" else 0
+        number = chance.choice((1, 2, 3, 5, 8, 1000)) if verb == "go" else 0
         yield Move(verb, chance.choice(names), number)
 
 
@@ -161,10 +165,11 @@ def _overtaken(system: System, chance: random.Random) -> Iterator[Move]:
         return
     paused = chance.choice(working)
     letter = paused.letter
-    yield from _stood(system, paused.name, chance)
+    yield from _stood(system, paused.name, chance.choice(_OVERTAKEN))
     yield Move("wait", number=max(0, letter.visible_ms - system.clock.ms))
     yield Move("receive", letter.id)
-    yield from _stood(system, f"{letter.id}/{letter.receives}", chance)
+    next_name = f"{letter.id}/{letter.receives}"
+    yield from _stood(system, next_name, chance.choice(_OVERTAKEN))
     yield Move("go", paused.name, chance.randint(1, 8))
 
 
@@ -179,14 +184,34 @@ def _spent(system: System, chance: random.Random) -> Iterator[Move]:
         yield Move("crash", f"{letter.id}/{letter.receives}")
 
 
-def _stood(system: System, name: str, chance: random.Random) -> Iterator[Move]:
-    """Let a worker go on until it stands before a mark, an effect, or its end."""
-    call = chance.choice(("update effect", "effect", "update run"))
+def _handed_over(system: System, chance: random.Random) -> Iterator[Move]:
+    """Stop a worker, and let others go on while it hands over; or end it there."""
+    at_work = [name for name, p in system.workers.items() if not p.is_over]
+    if not at_work:
+        return
+    name = chance.choice(at_work)
+    number = chance.randint(0, 8)
+    if number:
+        yield Move("go", name, number)
+    yield Move("stop", name)
+    yield from _stood(system, name, chance.choice(_HANDING_OVER))
+    for letter in system.queue.visible():
+        yield Move("receive", letter.id)
+        yield Move("go", f"{letter.id}/{letter.receives}", chance.choice((2, 1000)))
+    verb = chance.choice(("go", "crash", "fail", "lose", "twice"))
+    yield Move(verb, name, chance.choice((1, 1000)) if verb == "go" else 0)
+
+
+def _stood(system: System, name: str, call: str) -> Iterator[Move]:
+    """Let a worker go on until it stands before such a call, or is over."""
     process = system.workers.get(name)
     while process is not None and not process.standing.startswith(call):
         if process.is_over:
             return
         yield Move("go", name, 1)
+
+
+_SEVERAL = {"overtake": _overtaken, "spend": _spent, "hand": _handed_over}
 
 
 def _moment(system: System, chance: random.Random) -> int:

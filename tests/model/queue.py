@@ -9,6 +9,7 @@ older one AWS promises nothing, and a rule must not rest on it.
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +42,8 @@ class Letter:
     receipt: str = ""
     #: Sent to run again; what the relay sends is not, however often it does.
     is_asked_for: bool = True
+    #: Of a message that carries a run on; one of the relay's is made when it is read.
+    body: str = ""
 
 
 class ModelQueue:
@@ -53,6 +56,16 @@ class ModelQueue:
         self._receives = receives
         self._receipts = itertools.count(1)
         self._envelopes = itertools.count(1)
+
+    def carry_on(self, body: str) -> None:
+        """Take the message that a worker sends so that its run goes on."""
+        envelope = json.loads(body)
+        detail = envelope["detail"]
+        generation = detail["generation"]
+        effects = detail.get("effects_generation", generation)
+        event_id, envelope_id = detail["event_id"], envelope.get("id", "")
+        letter = self.send(event_id, generation, effects, envelope_id)
+        letter.body, letter.is_asked_for = body, False
 
     def send(
         self, event_id: str, generation: int, effects: int, envelope_id: str = ""
@@ -102,12 +115,14 @@ class ModelQueue:
 
     def double(self, letter: Letter) -> Letter:
         """Send the same body as another message; the bus, too, may do so."""
-        return self.send(
+        sent = self.send(
             letter.event_id,
             letter.generation,
             letter.effects_generation,
             letter.envelope_id,
         )
+        sent.body = letter.body
+        return sent
 
     def at(self, place: Place, event_id: str = "") -> list[Letter]:
         return [

@@ -30,6 +30,8 @@ class Work:
     ran: bool = False
     #: It was this invocation that wrote how the run ended.
     ended: bool = False
+    #: It has saved a checkpoint.
+    saved: bool = False
 
 
 @dataclass(kw_only=True)
@@ -44,6 +46,8 @@ class Watch:
     attempts: Counter[str] = field(default_factory=Counter)
     #: Steps that are written down: (event, name, generation).
     stored: set[tuple[str, str, int]] = field(default_factory=set)
+    #: The latest attempt of each run that has looked where to go on from.
+    looked: Counter[str] = field(default_factory=Counter)
 
     def breaks(self, rule: str) -> None:
         self.broken.append(rule)
@@ -64,6 +68,8 @@ class Watch:
             self.breaks(f"{work.name} changed a run that others had taken over")
         if new["state"] != State.PROCESSING:
             work.ended = True
+        if new["state"] == State.SUSPENDED and not work.saved:
+            self.breaks("a run was handed over that had saved nothing")
 
     def _claimed(self, work: Work, old: Row, now_ms: int) -> None:
         letter = work.letter
@@ -94,6 +100,17 @@ class Watch:
         self.attempts[work.letter.id] += 1
         if self.attempts[work.letter.id] > self.max_receives:
             self.breaks(f"{work.letter.id} ran more often than it may be received")
+
+    def resumed(self, work: Work, attempt: int) -> None:
+        """An agent was told from where it goes on, in this attempt of its run."""
+        event_id = work.letter.event_id
+        self.looked[event_id] = max(self.looked[event_id], attempt)
+
+    def saved(self, work: Work, attempt: int) -> None:
+        """A checkpoint was written in this attempt."""
+        work.saved = True
+        if attempt < self.looked[work.letter.event_id]:
+            self.breaks("an attempt saved over the one that had gone on")
 
     def step_began(self, work: Work, name: str) -> None:
         """The function of a step is called."""

@@ -14,7 +14,7 @@ from typing import Any
 from lambdas.shared.errors import GiveUp, RetryLater, Unavailable
 from lambdas.shared.event import Event
 from lambdas.shared.ledger import TableLedger
-from lambdas.shared.story import EFFECT, RUN, STEP
+from lambdas.shared.story import CHECKPOINT, EFFECT, RUN, STEP
 from lambdas.shared.table import Change, Condition, Outcome, Row
 from lambdas.worker.delivery import Message
 from lambdas.worker.runner import Ports, Runner
@@ -107,6 +107,8 @@ class StandingTable(FakeTable):
         elif sk.startswith(STEP):
             name = sk.rpartition("#")[2]
             self._watch.stored.add((pk, name, new["generation"]))
+        elif sk.startswith(CHECKPOINT) and new.get("version") != old.get("version"):
+            self._watch.saved(working(), new["attempt"])
 
 
 class System:
@@ -125,10 +127,11 @@ class System:
         self.bodies = FakeBodies()
         self.ledger = TableLedger(self.table, self.bodies, ledger_days=LEDGER_DAYS)
         self.workers: dict[str, Process] = {}
+        self.hosts: dict[str, FakeTime] = {}
         self.events: dict[str, Event] = {}
         #: The highest that were asked for: of the run, and of its effects.
         self.generations: dict[str, tuple[int, int]] = {}
-        #: Events that met a crash, a failed call, or a delivery during another.
+        #: Events that met a crash, a failed call, a stop, or two deliveries at once.
         self.disturbed: set[str] = set()
         tokens = itertools.count(1)
         ports = Ports(
@@ -136,7 +139,7 @@ class System:
             table=self.table,
             bodies=self.bodies,
             queue=_Standing(self.queue),
-            send=lambda _: None,
+            send=lambda body: call("send", lambda: self.queue.carry_on(body)),
             ticking=lambda: self.clock.ms / 1000,
             secret_of=str,
             clock=self.clock,
@@ -242,6 +245,16 @@ class System:
     def _giveup(self, move: Move) -> bool:
         return self._go(move, Call.GIVE_UP)
 
+    def _stop(self, move: Move) -> bool:
+        """Tell a worker to stop, as a deploy does; its agent hears of it."""
+        process, host = self.workers.get(move.what), self.hosts.get(move.what)
+        if process is None or process.is_over or host is None:
+            return False
+        host.stopping = True
+        # Told before it has saved anything, it spends a receive.
+        self.disturbed.add(process.work.letter.event_id)
+        return True
+
     def _wait(self, move: Move) -> bool:
         self.clock.advance(move.number / 1000)
         return True
@@ -284,15 +297,17 @@ class System:
             receipt=letter.receipt,
             latest_start_ms=letter.visible_ms - LEASE_MS - 1,
         )
-        self.workers[name] = Process(work, lambda: self._invoke(work))
+        self.hosts[name] = host = FakeTime(LEASE_MS)
+        self.workers[name] = Process(work, lambda: self._invoke(work, host))
         return True
 
-    def _invoke(self, work: Work) -> None:
+    def _invoke(self, work: Work, host: FakeTime) -> None:
         """Be Lambda: hand the message over, and delete it if it was done."""
         letter = work.letter
         event = self.events[letter.event_id]
         told = record(
-            {
+            letter.body
+            or {
                 **envelope(
                     event,
                     generation=letter.generation,
@@ -307,7 +322,7 @@ class System:
         told["receiptHandle"] = work.receipt
         first = "ApproximateFirstReceiveTimestamp"
         told["attributes"][first] = str(letter.first_received_ms)
-        verdict = self._runner.take(Message.from_record(told), FakeTime(LEASE_MS))
+        verdict = self._runner.take(Message.from_record(told), host)
 
         def answer() -> None:
             if verdict.is_done and self.queue.delete(work.receipt):
@@ -326,11 +341,19 @@ class System:
             self.watch.agent_ended(work)
 
     def _work(self, work: Work, run: Any) -> None:
-        for number, effect in enumerate(EFFECTS):
+        state = run.resumed_from or {"next": 0}
+        self.watch.resumed(work, run.attempt)
+        while state["next"] < len(EFFECTS) and run.keep_going():
+            number = state["next"]
+            effect = EFFECTS[number]
             made = run.step(f"think-{number}", self._think, work, f"think-{number}")
             if made != {"thought": f"think-{number}"}:
                 self.watch.breaks(f"a step returned {made!r}")
             run.effect(effect, self.outside.effect(work, effect))
+            state["next"] += 1
+            run.checkpoint(state)
+        # Only a loop that came to its end may go on from here.
+        run.step("close", int)
         call(
             "return",
             lambda: None,
@@ -356,6 +379,13 @@ class System:
         # A second delivery of a message that was deleted can carry nothing. One that
         # begins after the deletion is excepted in docs/reference/guarantees.md.
         if is_new and work.letter.place is Place.GONE:
+            return Call.CRASH
+        # Of a message that was delivered twice at once, one was refused as a duplicate,
+        # and the other carries the run by now. docs/reference/guarantees.md says so.
+        row = self.row(work.letter.event_id)
+        is_refused = process.standing == "answer" and not work.ran
+        is_carrier = row.get("carrier") == work.letter.id
+        if is_refused and is_carrier and row["state"] not in OVER:
             return Call.CRASH
         # Looking and sending are two calls: nothing can bind them where the other
         # side knows no keys. docs/reference/guarantees.md says so.

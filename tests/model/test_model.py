@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import secrets
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def test_model_finds_every_planted_fault(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_was_found_once_stays_mended(path: Path) -> None:
     assert play(*read(path.read_text().splitlines())) == ""
+
+
+@pytest.mark.parametrize("fault", sorted({path.stem for path in FOUND} & {*FAULTS}))
+def test_what_was_found_once_is_found_where_it_is_not_mended(fault: str) -> None:
+    """A script counts calls: it must not come to mean another case unseen."""
+    (path,) = (path for path in FOUND if path.stem == fault)
+    with pytest.MonkeyPatch.context() as patch:
+        importlib.import_module(f"tests.model.faults.{fault}").plant(patch)
+        assert play(*read(path.read_text().splitlines())) != ""
 
 
 @pytest.mark.parametrize("line", ["send e1", "go m1/1 4", "wait 18000", "redrive m2"])
