@@ -1,4 +1,4 @@
-"""What is said of a fleet's schedules at synthesis: it depends on the day.
+"""What is said of a fleet's schedules and feeds at synthesis: it depends on the day.
 
 Apart from reading the fleet, because a function must start with a fleet whose one-off
 time has passed, or whose expression has fired for the last time.
@@ -6,7 +6,7 @@ time has passed, or whose expression has fired for the last time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -15,10 +15,12 @@ from lambdas.shared.cron import (
     NoSuchTimeError,
     parse,
     period_of,
+    times_from,
     times_of,
 )
-from lambdas.shared.fleet.model import Fleet, Schedule
+from lambdas.shared.fleet.model import Feed, Fleet, Schedule, bus_source
 from lambdas.shared.fleet.problems import FleetError
+from lambdas.shared.patterns import matches
 
 _SHOWN = 5
 # Nearly every zone puts its clock forward or back between these; see also
@@ -28,7 +30,7 @@ _LOOKED_AHEAD = timedelta(days=730)
 
 
 def lint(fleet: Fleet, now: datetime, *, name: str = "fleet.toml") -> list[str]:
-    """Return what a person should know of the schedules before they are deployed.
+    """Return what a person should know of schedules and feeds before they are deployed.
 
     Raises:
         FleetError: a schedule would be refused, or never do what it says.
@@ -44,6 +46,9 @@ def lint(fleet: Fleet, now: datetime, *, name: str = "fleet.toml") -> list[str]:
             problems.append(f"{where}.at: want a time that exists: {error}")
     if problems:
         raise FleetError(problems)
+    for feed in fleet.feeds.values():
+        where = f"{name}: sources.{feed.name}"
+        warnings += [f"{where}{text}" for text in _of_feed(feed, fleet, now)]
     return warnings
 
 
@@ -86,6 +91,33 @@ def _warnings(schedule: Schedule, now: datetime) -> Iterator[str]:
             " put forward and back about then: a time that is left out is skipped,"
             f" one that comes twice fires once; {next_fires(schedule, now)}"
         )
+
+
+def _of_feed(feed: Feed, fleet: Fleet, now: datetime) -> Iterator[str]:
+    coming = times_from(feed.expression, feed.timezone, anchor=now).after(now)
+    if next(coming, None) is None:
+        yield ".cron: it has been looked at for the last time"
+    if not _is_heard(fleet, {"source": bus_source(feed.name)}):
+        yield ": no agent listens to it; what it publishes would be unheard"
+    elif feed.kind_from.where == "text":
+        kind = feed.kind_from.name
+        kinds = {"kind_from": kind}
+        if feed.edits == "accept":
+            kinds["edits"] = f"{kind}.edited"
+        for key, word in kinds.items():
+            event = {"source": bus_source(feed.name), "detail-type": word}
+            if not _is_heard(fleet, event):
+                yield f".{key}: no agent listens to the kind {word!r} of it"
+
+
+def _is_heard(fleet: Fleet, event: Mapping[str, str]) -> bool:
+    """Whether some agent's pattern takes these fields; what else it asks is not."""
+    patterns = [p for agent in fleet.agents.values() for p in agent.own_patterns]
+    # What each field may be can depend on others: it is taken to fit.
+    if any("$or" in pattern for pattern in patterns):
+        return True
+    asked = ({k: v for k, v in p.items() if k in event} for p in patterns)
+    return any(matches(pattern, event) for pattern in asked)
 
 
 def _times_of_day(cron: str) -> list[time]:

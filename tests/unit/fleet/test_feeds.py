@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from lambdas.shared.fleet import Feed, Pick, parse
+from lambdas.shared.fleet.lint import lint
 from tests.unit.fleet.broken import HELLO, problems
 
 RSS = 'sender = "feed"\nformat = "rss"\nurl = "https://example.com/feed"\n'
+
+EITHER = '{ pattern = { "$or" = [{ detail-type = ["item"] }, { source = ["x"] }] } }'
 
 
 def of_feed(keys: str, base: str = RSS) -> str:
@@ -137,3 +142,41 @@ secret_name = "bellhop/github"
         " want one secret per source",
         "a1: is spelled like feed 'a-1' in the stack; want another name",
     ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "on", "warned"),
+    [
+        ("", '{ source = "news", kind = "item" }', []),
+        ("", '{ source = "news", kind = "it*", facts = { title = "x" } }', []),
+        ("kind_from = 'body:type'", '{ source = "news", kind = "x" }', []),
+        ("", EITHER, []),
+        (
+            "",
+            '{ source = "github", kind = "item" }',
+            [": no agent listens to it; what it publishes would be unheard"],
+        ),
+        (
+            "edits = 'accept'",
+            '{ source = "news", kind = "items" }',
+            [
+                ".kind_from: no agent listens to the kind 'item' of it",
+                ".edits: no agent listens to the kind 'item.edited' of it",
+            ],
+        ),
+        (
+            "cron = '0 6 1 1 ? 2020'",
+            '{ source = "news", kind = "item" }',
+            [".cron: it has been looked at for the last time"],
+        ),
+    ],
+)
+def test_what_would_come_to_nothing_is_warned_of(
+    keys: str, on: str, warned: list[str]
+) -> None:
+    agent = f'[agents.reader]\nrun = "agents.hello:run"\non = [{on}]\neverything = true'
+    fleet = parse(f"[sources.github]\n{agent}\n[sources.news]\n{RSS}{keys}")
+
+    told = lint(fleet, datetime(2026, 11, 29, 12, tzinfo=UTC))
+
+    assert told == [f"fleet.toml: sources.news{text}" for text in warned]
