@@ -97,6 +97,15 @@ class Pace:
     wait_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    resume: str | None
+    queue: str | None
+    everything: bool
+    is_dry: bool
+    asks: bool
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     verb(app, "replay")(replay)
@@ -133,9 +142,7 @@ def replay(
     """
     now = session.target.now()
     pace = Pace(rate, stop_after, times.duration(wait).total_seconds())
-    if resume is not None:
-        _go(session, jobs.resume(session.target, resume), pace)
-        return
+    how = _How(resume, queue, everything, dry_run, asks=not yes)
     choice = Choice(
         ids=tuple(event_ids or ()),
         agent=agent,
@@ -148,12 +155,19 @@ def replay(
         again=again,
         fresh_effects=fresh_effects,
     )
-    if queue is not None:
-        _replay_other(session, queue, choice, is_dry=dry_run)
+    _begin(session, choice, pace, how)
+
+
+def _begin(session: Session, choice: Choice, pace: Pace, how: _How) -> None:
+    if how.resume is not None:
+        _go(session, jobs.resume(session.target, how.resume), pace)
+        return
+    if how.queue is not None:
+        _replay_other(session, how.queue, choice, is_dry=how.is_dry)
         return
     check(session.target, choice)
-    _refuse_blind(choice, everything=everything)
-    _replay(session, choice, pace, is_dry=dry_run, asks=not yes)
+    _refuse_blind(choice, everything=how.everything)
+    _replay(session, choice, pace, is_dry=how.is_dry, asks=how.asks)
 
 
 def _replay(

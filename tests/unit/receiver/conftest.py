@@ -30,3 +30,17 @@ def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     # The logger keeps the stream that stood there when it was imported.
     monkeypatch.setattr(logger.registered_handler, "stream", Stdout())
     return lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def metrics(lines: list[dict[str, Any]]) -> list[tuple[str, dict[str, str], Any]]:
+    """Return each metric with exactly its dimensions and its values."""
+    found = []
+    for line in lines:
+        if "_aws" not in line:
+            continue
+        (directive,) = line["_aws"]["CloudWatchMetrics"]
+        assert directive["Namespace"] == "Bellhop"
+        (names, *_), (metric,) = directive["Dimensions"], directive["Metrics"]
+        dimensions = {name: line[name] for name in names}
+        found.append((metric["Name"], dimensions, line[metric["Name"]]))
+    return found
