@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import re
 import ssl
@@ -85,7 +86,8 @@ class Store(ThreadingHTTPServer):
             if tls:
                 store.scheme = "https"
                 store.socket = _disguised(store.socket)
-            threading.Thread(target=store.serve_forever, daemon=True).start()
+            serve = functools.partial(store.serve_forever, poll_interval=0.01)
+            threading.Thread(target=serve, daemon=True).start()
             yield store
             store.over.set()
             store.shutdown()
