@@ -217,7 +217,9 @@ def test_a_page_says_what_it_means_what_to_run_and_when_it_is_over(name: str) ->
     text = (RUNBOOKS / f"{name}.md").read_text(encoding="utf-8")
 
     assert name in text.splitlines()[0]
-    assert re.search(r"```\n(bellhop|aws|fields) |`(bellhop|aws) ", text), "no command"
+    assert re.search(r"```\n(\.venv/bin/bellhop|aws|fields) |`(bellhop|aws) ", text), (
+        "no command"
+    )
     assert re.search(r"It is over when|Quiet it", text), "no end"
     # Its row in the table of contents.
     assert f"[{name}]({name}.md)" in (RUNBOOKS / "README.md").read_text("utf-8")
