@@ -16,9 +16,17 @@ from cli.session import Session, verb
 from lambdas.shared.clock import rfc3339
 from lambdas.shared.errors import GiveUp
 from lambdas.shared.event import Event
-from lambdas.shared.story import RunRecord, State, Status, StepRecord, Story
+from lambdas.shared.story import (
+    CheckpointRecord,
+    RunRecord,
+    State,
+    Status,
+    StepRecord,
+    Story,
+)
 
 _RUNS = ("agent", "state", "attempt", "started_at", "finished_at", "due_at", "reason")
+_CHECKPOINTS = ("agent", "version", "written_at", "attempt", "bytes")
 _STEPS = ("agent", "name", "status", "started_at", "finished_at", "operation_id")
 
 EventId = Annotated[
@@ -35,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def show(session: Session, event_id: EventId, *, body: Body = False) -> None:
-    """Tell the whole story of one event: acceptance, runs, steps and effects.
+    """Tell the whole story of one event: acceptance, runs, steps, effects, checkpoints.
 
     The body is shown only when asked for: it may hold personal data. Ends
     with 1 when a run is DEAD or an effect in doubt.
@@ -54,13 +62,23 @@ def show(session: Session, event_id: EventId, *, body: Body = False) -> None:
     ]
     steps = [_step(step) for step in story.steps]
     effects = [_step(effect) for effect in story.effects]
-    session.out.data({**_head(story), "runs": runs, "steps": steps, "effects": effects})
+    checkpoints = [_checkpoint(each) for each in story.checkpoints]
+    session.out.data(
+        {
+            **_head(story),
+            "runs": runs,
+            "steps": steps,
+            "effects": effects,
+            "checkpoints": checkpoints,
+        }
+    )
     if not session.out.as_json:
         session.out.pairs({**_head(story), "state": told(session, found)})
         for title, rows, columns in (
             ("runs", runs, _RUNS),
             ("steps", steps, _STEPS),
             ("effects", effects, _STEPS),
+            ("checkpoints", checkpoints, _CHECKPOINTS),
         ):
             if rows:
                 session.out.say(f"\n{title}", "bold")
@@ -101,7 +119,9 @@ def _run(run: RunRecord) -> dict[str, Any]:
         "generation": run.generation,
         "started_at": _instant(run.started_at),
         "finished_at": _instant(run.finished_at),
-        "due_at": _instant(run.due_at),
+        # One that was handed over is due, and waits for nothing but a worker.
+        "due_at": None if run.state is State.SUSPENDED else _instant(run.due_at),
+        "worked_ms": run.worked_ms,
         "reason": reason,
     }
 
@@ -115,6 +135,17 @@ def _step(step: StepRecord) -> dict[str, Any]:
         "started_at": _instant(step.started_at),
         "finished_at": _instant(step.finished_at),
         "operation_id": step.operation_id,
+    }
+
+
+def _checkpoint(checkpoint: CheckpointRecord) -> dict[str, Any]:
+    return {
+        "agent": checkpoint.agent,
+        "version": checkpoint.version,
+        "written_at": _instant(checkpoint.written_at),
+        "attempt": checkpoint.attempt,
+        "generation": checkpoint.generation,
+        "bytes": checkpoint.bytes,
     }
 
 

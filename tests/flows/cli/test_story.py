@@ -74,6 +74,50 @@ def test_events_are_listed_the_newest_first_with_their_states(stack: Stack) -> N
     ]
 
 
+def test_run_that_was_handed_over_is_shown_with_what_it_has_saved(
+    stack: Stack,
+) -> None:
+    event_id = accepted(stack)
+    due_at = 1_795_953_400_000
+    a_run(stack, event_id, State.SUSPENDED, due_at=due_at, worked_ms=61_000)
+    saved = {
+        "version": 12,
+        "generation": 0,
+        "attempt": 2,
+        "held_by": 3,
+        "bytes": 4_096,
+        "written_at": 1_795_953_600_000,
+    }
+    key = {"pk": event_id, "sk": "checkpoint#hello"}
+    stack.table.put({**key, **saved, "state": '"secret plans"'})
+
+    told = stack.run("show", event_id)
+    seen = stack.run("show", event_id, text=True).out
+    (row,) = stack.run("events", "--state", "suspended").json
+
+    (run,) = told.json["runs"]
+    assert (run["state"], run["due_at"], run["worked_ms"]) == (
+        "SUSPENDED",
+        None,
+        61_000,
+    )
+    assert told.json["checkpoints"] == [
+        {
+            "agent": "hello",
+            "version": 12,
+            "written_at": "2026-11-29T12:00:00.000Z",
+            "attempt": 2,
+            "generation": 0,
+            "bytes": 4_096,
+        }
+    ]
+    assert told.code == 0
+    assert "checkpoints" in seen
+    assert "12" in seen
+    assert "secret plans" not in seen + told.out
+    assert row["agents"] == "hello=SUSPENDED"
+
+
 def test_events_are_narrowed_by_source_state_time_and_number(stack: Stack) -> None:
     first = accepted(stack)
     accepted(stack, "slack")
