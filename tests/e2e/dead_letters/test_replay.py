@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 
@@ -112,6 +113,26 @@ def test_console_redrive_of_the_whole_queue_beside_a_replay_does_no_harm(
     print(f"effects: {sum(rung)} of {len(rung)} events, each {sorted(set(rung))}")
     assert code == 0
     assert rung == [1] * CONSOLE
+
+
+def test_replay_passes_over_the_letter_of_another_publication(
+    shop: LocalStack, home: Home, target: Target
+) -> None:
+    """The worker would take it for a duplicate; the ledger makes the right one."""
+    sqs, agent = shop.client("sqs"), "billing"
+    (event_id,) = plant(target, shop, [replace(DOWN, agent=agent)])
+    queue = shop.queues[agent].dlq_url
+    (letter,) = sqs.receive_message(QueueUrl=queue)["Messages"]
+    sqs.delete_message(QueueUrl=queue, ReceiptHandle=letter["ReceiptHandle"])
+    copy = json.loads(letter["Body"]) | {"id": "of another publication"}
+    sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(copy))
+
+    code, told = operator.run(home, "replay", event_id)
+
+    assert wait_for(lambda: is_done(shop, event_id, agent), seconds=30)
+    assert (code, told["sent"], _rung(shop, event_id)) == (0, 1, 1)
+    assert shop.dead_letters(agent) == 1
+    sqs.purge_queue(QueueUrl=queue)
 
 
 def test_what_fails_again_stops_the_rest(
