@@ -19,7 +19,7 @@ _OLDEST_REQUEST_SECONDS = 600
 # A calendar takes 30 s at most to expand, and 20 to fetch.
 _LEAST_SECONDS, _SECONDS_EACH, _LONGEST_SECONDS = 120, 60, 900
 # Its own, and the child that expands.
-_MEMORY_MB = 1536
+MEMORY_MB = 1536
 
 
 class Calendars(Construct):
@@ -52,7 +52,7 @@ class Calendars(Construct):
                 schedule_failures=clock.failures.schedules.queue_arn,
             ),
             timeout_seconds=min(seconds, _LONGEST_SECONDS),
-            memory_mb=_MEMORY_MB,
+            memory_mb=MEMORY_MB,
         )
         ledger.allow(planner.role, "GetItem", "PutItem", "Query", "UpdateItem")
         ledger.allow_put(planner.role, BODIES, FEEDS)

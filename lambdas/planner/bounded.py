@@ -23,14 +23,20 @@ _REFUSED = 3
 
 
 def expand(
-    feed: bytes, window: Window, zone: str, *, seconds: float = LONGEST_SECONDS
+    feed: bytes,
+    window: Window,
+    zone: str,
+    *,
+    seconds: float = LONGEST_SECONDS,
+    memory_bytes: int = MOST_MEMORY_BYTES,
 ) -> Reading:
     """Do :func:`lambdas.planner.ical.expand` within bounds.
 
     Raises:
         Refused: as it does, and when it takes too long or too much memory.
     """
-    arguments = [window.since.isoformat(), window.until.isoformat(), zone]
+    span = window.since.isoformat(), window.until.isoformat()
+    arguments = [*span, zone, str(memory_bytes)]
     try:
         done = subprocess.run(  # noqa: S603 - ourselves, on input through a pipe
             [sys.executable, "-m", __name__, *arguments],
@@ -56,10 +62,10 @@ def _path() -> str:
     return os.pathsep.join([here, *(part for part in sys.path if part)])
 
 
-def _main(since: str, until: str, zone: str) -> int:
+def _main(since: str, until: str, zone: str, memory_bytes: str) -> int:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory_bytes), int(memory_bytes)))
     from lambdas.planner import ical
 
     window = Window(
