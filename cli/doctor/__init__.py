@@ -10,6 +10,7 @@ import typer
 from cli.doctor import (
     alarms,
     around,
+    containers,
     functions,
     grants,
     headroom,
@@ -27,6 +28,7 @@ _LET_ME = "let your credentials read it; an administrator's may"
 _CHECKS: dict[str, Callable[[Deployed], Iterator[Finding]]] = {
     "account, region, stack and clock": around.look,
     "functions and what feeds them": functions.look,
+    "containers and what scales them": containers.look,
     "queues and dead letters": queues.look,
     "rules, schedules and the door": routes.look,
     "ledger, payloads, key and secrets": stores.look,

@@ -18,7 +18,8 @@ def look(deployed: Deployed) -> Iterator[Finding]:
     total = int(limit["ConcurrentExecutions"])
     free = int(limit["UnreservedConcurrentExecutions"])
     fleet = deployed.target.fleet
-    taken = sum(agent.max_concurrency for agent in fleet.agents.values())
+    called = [agent for agent in fleet.agents.values() if not agent.polls]
+    taken = sum(agent.max_concurrency for agent in called)
     if fleet.reserved_receivers or taken + _NEEDED <= free:
         return
     reserve = total - free + _NEEDED + _ALWAYS_UNRESERVED <= total

@@ -52,3 +52,16 @@ def test_a_large_account_is_told_of_the_choice() -> None:
 )
 def test_room_enough_or_a_share_of_its_own_is_silence(most: int, fleet: str) -> None:
     assert found(most=most, total=1000, free=1000, fleet=fleet) == []
+
+
+def test_containers_take_nothing_of_it() -> None:
+    """Those of an agent that polls are no executions of Lambda."""
+    polls = FLEET + 'compute = "fargate"\n'
+    limits = {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 1000}
+    target = SimpleNamespace(fleet=parse(polls.format(most=1000, fleet="")))
+
+    def client(_: str) -> Any:
+        return SimpleNamespace(get_account_settings=lambda: {"AccountLimit": limits})
+
+    deployed = cast("Deployed", SimpleNamespace(client=client, target=target))
+    assert list(headroom.look(deployed)) == []
