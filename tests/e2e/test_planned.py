@@ -20,6 +20,8 @@ FEED = "https://feeds.example/finance.ics"
 # 48 hours before the deadline is half an hour from the beginning.
 BEGINNING = "2026-11-26T16:30:00Z"
 TASK = "calendar:finance:{}:once:month-end-close"
+LIST = "https://www.googleapis.com/calendar/v3/calendars/primary/events"
+CONSENT = {"type": "authorized_user", "client_id": "c", "client_secret": "s"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,9 @@ def test_work_begins_before_its_deadline_and_a_moved_one_later(
     serve(planned, near, entry("moved", "20261128T170500Z"))
     look(planned)
     assert len(scheduled(planned)) == 2
-    assert {row["state"] for row in bellhop("plan")} == {"planned"}
+    assert {row["state"] for row in bellhop("plan", "--calendar", "finance")} == {
+        "planned"
+    }
     serve(planned, near, entry("moved", "20261210T170000Z"))
     look(planned)
     # The scheduler beside the engine has seen the new ones.
@@ -84,16 +88,59 @@ def test_work_begins_before_its_deadline_and_a_moved_one_later(
     near_task = TASK.format("near")
     assert wait_for(lambda: rung(planned) == [(near_task, 1)], seconds=60)
     assert scheduled(planned) == ["at(2026-12-08T17:00:00)"]
-    states = {row["id"]: row["state"] for row in bellhop("plan")}
+    states = {
+        row["id"]: row["state"] for row in bellhop("plan", "--calendar", "finance")
+    }
     assert states == {near_task: "begun", TASK.format("moved"): "planned"}
 
 
-def look(stack: LocalStack) -> None:
+def test_work_of_a_calendar_of_google_s_begins_and_follows_it(
+    planned: LocalStack, bellhop: Any
+) -> None:
+    planned.client("secretsmanager").put_secret_value(
+        SecretId="bellhop/calendar-board",
+        SecretString=json.dumps({**CONSENT, "refresh_token": "r"}),
+    )
+    bellhop("clock", "set", "2027-01-12T16:30:00Z", "--frozen")
+    planned.reset_world()
+    serve(planned)
+    list_entries(planned, "2027-01-20T17:00:00Z")
+    assert look(planned)["board"] == "1 changes"
+    # The meeting is brought forward: its work begins in half an hour.
+    list_entries(planned, "2027-01-14T17:00:00Z")
+    assert look(planned)["board"] == "1 changes"
+    assert wait_for(lambda: next_fire(planned) == "2027-01-12T17:00:00.000Z")
+
+    bellhop("clock", "advance", "40m")
+
+    task = "calendar:board:b1@google.com:once:quarterly-board"
+    assert wait_for(lambda: rung(planned) == [(task, 1)], seconds=60)
+    (row,) = bellhop("plan", "--calendar", "board")
+    assert (row["id"], row["state"]) == (task, "begun")
+
+
+def list_entries(stack: LocalStack, due: str) -> None:
+    """Let Google's calendar hold one meeting, as its API would list it."""
+    meeting = {
+        "id": "b1",
+        "iCalUID": "b1@google.com",
+        "status": "confirmed",
+        "summary": "Quarterly board",
+        "start": {"dateTime": due},
+        "end": {"dateTime": due},
+    }
+    told = {"items": [meeting], "nextSyncToken": due, "accessRole": "reader"}
+    stack.serve(LIST, json.dumps(told))
+
+
+def look(stack: LocalStack) -> dict[str, str]:
     """Call the planner, as its own schedule does every 15 minutes."""
     answer = stack.client("lambda").invoke(
         FunctionName=stack.functions["planner"], Payload=b"{}"
     )
-    assert "changes" in json.load(answer["Payload"])["finance"]
+    said: dict[str, str] = json.load(answer["Payload"])
+    assert "changes" in said["finance"]
+    return said
 
 
 def next_fire(stack: LocalStack) -> str | None:
