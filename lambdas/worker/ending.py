@@ -148,4 +148,5 @@ def _message(error: BaseException) -> str:
     except Exception as broken:
         text = f"no message: {type(broken).__name__} while it was read"
     # An empty message would say nothing to whoever opens the dead letter.
-    return text[:_LONGEST_MESSAGE] or f"{type(error).__name__} without a message"
+    # Longer than what is kept: half a secret at its end would not look like one.
+    return text[: 2 * _LONGEST_MESSAGE] or f"{type(error).__name__} without a message"

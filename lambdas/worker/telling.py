@@ -6,6 +6,7 @@ with the run.
 
 from __future__ import annotations
 
+import traceback
 from datetime import datetime
 from typing import Any
 
@@ -112,6 +113,12 @@ def not_taken(agent: str, message_id: str, error: Exception) -> None:
 
 def broken(agent: str, message_id: str, error: Exception) -> None:
     """The worker itself failed; the message comes back."""
-    logger.exception(
-        "worker failed", exc_info=error, agent=agent, message_id=message_id
+    # Its text, or that of what it came upon, may quote what the agent was given: only
+    # where, not what.
+    logger.error(
+        "worker failed",
+        agent=agent,
+        message_id=message_id,
+        error=type(error).__name__,
+        frames=traceback.format_tb(error.__traceback__)[-5:],
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from lambdas.shared.errors import Unavailable
+from lambdas.shared.errors import Misconfigured, Unavailable
 from lambdas.shared.fetch import Reply, TooLarge
 from lambdas.shared.networks import is_public
 from lambdas.shared.outside import address
@@ -53,6 +53,7 @@ def exchange(
 
     Raises:
         Unavailable: as :class:`lambdas.shared.fetch.Https`.
+        Misconfigured: a header holds what HTTP does not know, as a line's end.
     """
     from http.client import HTTPException
 
@@ -73,6 +74,11 @@ def exchange(
             connection.close()
     except (OSError, HTTPException) as error:
         raise Unavailable(f"{host} did not answer: {type(error).__name__}") from error
+    except ValueError:
+        # Its words quote the header, which may be a secret.
+        raise Misconfigured(
+            f"no header of HTTP would take what {host} is sent"
+        ) from None
 
 
 def _connection(

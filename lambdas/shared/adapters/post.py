@@ -28,7 +28,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answered:
 
     Raises:
         Unavailable: no answer.
-        Misconfigured: ``url`` is none.
+        Misconfigured: ``url`` is none, or a header holds what HTTP does not know.
     """
     # Imported here: only a digest that has something to say needs them.
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -37,8 +37,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answered:
     try:
         parts = urlsplit(where)
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise Misconfigured(f"no such address: {error}") from error
+    except ValueError:
+        # Its words quote the address, which may be the secret.
+        raise Misconfigured("it is no address") from None
     if parts.scheme not in {"http", "https"} or not host:
         raise Misconfigured("an address begins with https://")
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -53,5 +54,10 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answered:
     except (OSError, HTTPException) as error:
         # The address holds a webhook's secret: only its host is named.
         raise Unavailable(f"{host} did not answer: {type(error).__name__}") from error
+    except ValueError:
+        # Its words quote the header, which holds the bot's token.
+        raise Misconfigured(
+            f"no header of HTTP would take the secret that {host} is sent"
+        ) from None
     finally:
         connection.close()

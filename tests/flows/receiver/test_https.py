@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -16,8 +17,8 @@ import pytest
 
 from cli.signers import keys
 from lambdas.shared import clock
-from lambdas.shared.adapters import https
-from lambdas.shared.errors import Unavailable
+from lambdas.shared.adapters import https, post
+from lambdas.shared.errors import Misconfigured, Unavailable
 from lambdas.shared.fetch import Reply
 
 Speak = Callable[[BaseHTTPRequestHandler], None]
@@ -250,3 +251,26 @@ def test_certificate_of_the_host_itself_is_wanted(
         else:
             with pytest.raises(Unavailable, match="SSLCertVerificationError"):
                 get()
+
+
+@pytest.mark.parametrize("call", ["exchange", "post"])
+def test_secret_that_no_header_takes_is_not_quoted(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token pasted with a line's end within: Python's own error quotes it."""
+    canary = "xoxb-canary\nsecond line"
+    url, told = "https://slack.com/api/x", {"authorization": f"Bearer {canary}"}
+    calls: dict[str, Callable[[], object]] = {
+        "post": lambda: post.post(url, headers=told, body=b"{}"),
+        "exchange": lambda: https.exchange(
+            url, headers=told, most_bytes=100, timeout_seconds=2
+        ),
+    }
+    with (
+        server(answers(200, b""), monkeypatch) as asked,
+        pytest.raises(Misconfigured) as wrong,
+    ):
+        calls[call]()
+
+    assert asked == []
+    assert "canary" not in "".join(traceback.format_exception(wrong.value))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from agents import GiveUp, RetryLater
 from lambdas.shared.errors import Unavailable
@@ -15,7 +17,8 @@ from lambdas.shared.observe import logger
 from lambdas.shared.story import State
 from lambdas.worker.claim import Verdict
 from lambdas.worker.delivery import Message, NotOurs
-from tests.fakes.worker import ISSUE, Rig, envelope, record
+from lambdas.worker.worker import Worker
+from tests.fakes.worker import ISSUE, Invocation, Rig, envelope, record
 from tests.unit.worker.agents import nothing, raising
 
 
@@ -204,3 +207,38 @@ def test_log_quotes_neither_payload_nor_error(
     assert canary not in "".join(lines) + capsys.readouterr().out
     assert rig.run.reason is not None
     assert canary in rig.run.reason.message
+
+
+def test_secret_at_the_end_of_what_is_kept_is_blackened_whole() -> None:
+    token = "ghp_" + "a1B2" * 9
+    rig = Rig(raising(ValueError(f"{'word ' * 199}{token}")))
+
+    rig.deliver()
+
+    assert rig.run.reason is not None
+    assert "ghp_" not in rig.run.reason.message
+
+
+def test_fault_of_ours_is_told_by_its_place_and_not_by_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What it came upon may be an agent's error, which quotes what it was given."""
+    canary = "canary-8d1f"
+
+    class Broken:
+        def take(self, *_: Any) -> Any:
+            try:
+                raising(ValueError(canary))(ISSUE, None)
+            except ValueError as error:
+                raise TypeError(f"on the way: {error}") from error
+
+    agent = SimpleNamespace(name="triage")
+    worker = Worker(agent, Broken())  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        worker.take(SQSRecord(record(envelope())), Invocation())
+
+    lines = [logger.registered_formatter.format(each) for each in caplog.records]
+    assert canary not in "".join(lines)
+    (line,) = [line for line in lines if "worker failed" in line]
+    assert "TypeError" in line
+    assert "test_messages.py" in line
