@@ -131,10 +131,15 @@ class Target:
         """Return what the secret of ``source`` is called in Secrets Manager.
 
         Raises:
-            UsageError: the fleet has no such source.
+            UsageError: the fleet has no such source, or it is a feed.
         """
         if source in self.secrets:
             return self.secrets[source]
+        if source in self.fleet.feeds:
+            raise UsageError(
+                f"source {source!r} is a feed, which is looked at and never called:"
+                f" `bellhop poll {source}`"
+            )
         if source not in self.fleet.sources:
             there = ", ".join(self.fleet.sources) or "none"
             raise UsageError(

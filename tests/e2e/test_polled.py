@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in found:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(textwrap.dedent(text) + "\n", encoding="utf-8")
+    (folder / ".venv").symlink_to(sys.prefix)
     assert [name for name, _ in found] == ["agents/release_watch.py", "fleet.toml"]
     return folder
 
@@ -100,6 +101,15 @@ def test_feed_that_fails_harms_nobody_and_goes_on_later(
 
     stack.behave(FEED)
     assert "not yet" in follow(folder, "bellhop poll cdk-releases")
+
+
+def test_doctor_finds_nothing_and_the_door_no_source(
+    folder: Path, stack: LocalStack
+) -> None:
+    said = follow(folder, "bellhop clock set real; bellhop doctor")
+    assert "all well" in said
+    knock = f"curl -s -o /dev/null -w '%{{http_code}}' -d x {stack.api_url}"
+    assert follow(folder, f"{knock}/webhooks/cdk-releases") == "404"
 
 
 def told(stack: LocalStack) -> list[tuple[object, int]]:

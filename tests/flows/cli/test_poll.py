@@ -136,6 +136,13 @@ def test_feed_that_is_not_obeyed_ends_with_one(site: Site, deployed: Stack) -> N
     assert deployed.run("poll", "news").json["state"] == "read"
 
 
+def test_feed_is_never_called(site: Site, deployed: Stack) -> None:
+    answer = deployed.run("send", "news", text=True)
+
+    assert answer.code == 2
+    assert "is looked at and never called: `bellhop poll news`" in answer.err
+
+
 def test_address_is_set_as_any_secret(site: Site, deployed: Stack) -> None:
     boto3.client("secretsmanager").create_secret(
         Name="bellhop/private", SecretString="made up"
