@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tests.model import evening
 from tests.model.outside import Kind
 from tests.model.queue import Place
 from tests.model.system import Broken, Move, System
@@ -64,7 +65,7 @@ def play(kind: Kind, moves: Iterable[Move]) -> str:
     try:
         for move in moves:
             system.do(move)
-        _evening(system)
+        _end(system)
     except Broken as broken:
         return str(broken)
     finally:
@@ -80,7 +81,7 @@ def search(seed: int) -> Failure | None:
     moves: list[Move] = []
     try:
         _day(system, chance, moves)
-        _evening(system)
+        _end(system)
     except Broken as broken:
         rule = str(broken)
     else:
@@ -225,7 +226,7 @@ def _moment(system: System, chance: random.Random) -> int:
     return chance.choice(_MILLISECONDS)
 
 
-def _evening(system: System) -> None:
-    system.settle()
-    system.check_settled()
-    system.check_redriven()
+def _end(system: System) -> None:
+    evening.settle(system)
+    evening.check_settled(system)
+    evening.check_redriven(system)

@@ -14,12 +14,12 @@ from typing import Any
 from lambdas.shared.errors import GiveUp, RetryLater, Unavailable
 from lambdas.shared.event import Event
 from lambdas.shared.ledger import TableLedger
-from lambdas.shared.story import CHECKPOINT, EFFECT, RUN, STEP
-from lambdas.shared.table import Change, Condition, Outcome, Row
+from lambdas.shared.story import EFFECT, RUN
+from lambdas.shared.table import Row
 from lambdas.worker.delivery import Message
 from lambdas.worker.runner import Ports, Runner
 from tests.fakes.clock import FakeClock
-from tests.fakes.ledger import FakeBodies, FakeTable
+from tests.fakes.ledger import FakeBodies
 from tests.fakes.worker import (
     ISSUE,
     LEDGER_DAYS,
@@ -29,6 +29,7 @@ from tests.fakes.worker import (
     record,
 )
 from tests.model.outside import LONG_SECONDS, Kind, Outside
+from tests.model.ports import StandingQueue, StandingTable
 from tests.model.process import Call, Process, call, working
 from tests.model.queue import Letter, ModelQueue, Place
 from tests.model.rules import OVER, Watch, Work
@@ -42,9 +43,8 @@ SPEC = replace(
 )
 LEASE_MS = SPEC.timeout_seconds * 1000
 EFFECTS = ("order", "tell")
-# More than any case needs; a queue that never empties is itself a fault.
-_ROUNDS = 60
-_TO_THE_END = 1000
+# More calls than any worker makes.
+TO_THE_END = 1000
 
 
 class Broken(Exception):
@@ -68,47 +68,6 @@ class Move:
         if what.isdigit():
             what, number = "", what
         return cls(verb, what, int(number or 0))
-
-
-class StandingTable(FakeTable):
-    """A table before every call of which the calling process stands."""
-
-    def __init__(self, watch: Watch, clock: FakeClock) -> None:
-        super().__init__()
-        self._watch = watch
-        self._clock = clock
-
-    def put(self, row: Row, *, when: Condition | None = None) -> bool:
-        make = super().put
-        name = f"put {row['sk']}"
-        return bool(call(name, lambda: make(row, when=when)))
-
-    def get(self, pk: str, sk: str) -> Row | None:
-        make = super().get
-        found: Row | None = call(f"get {sk}", lambda: make(pk, sk))
-        return found
-
-    def update(self, pk: str, sk: str, change: Change, *, when: Condition) -> Outcome:
-        make = super().update
-
-        def made() -> Outcome:
-            old = self.rows.get((pk, sk), {})
-            outcome = make(pk, sk, change, when=when)
-            if outcome.done:
-                self._saw(pk, sk, old, outcome.row)
-            return outcome
-
-        outcome: Outcome = call(f"update {sk}", made)
-        return outcome
-
-    def _saw(self, pk: str, sk: str, old: Row, new: Row) -> None:
-        if sk.startswith(RUN):
-            self._watch.run_row(working(), old, new, self._clock.ms)
-        elif sk.startswith(STEP):
-            name = sk.rpartition("#")[2]
-            self._watch.stored.add((pk, name, new["generation"]))
-        elif sk.startswith(CHECKPOINT) and new.get("version") != old.get("version"):
-            self._watch.saved(working(), new["attempt"])
 
 
 class System:
@@ -138,7 +97,7 @@ class System:
             ledger=self.ledger,
             table=self.table,
             bodies=self.bodies,
-            queue=_Standing(self.queue),
+            queue=StandingQueue(self.queue),
             send=lambda body: call("send", lambda: self.queue.carry_on(body)),
             ticking=lambda: self.clock.ms / 1000,
             secret_of=str,
@@ -395,78 +354,7 @@ class System:
             return Call.CRASH
         return first
 
-    # The end of a case
-
-    def settle(self) -> None:
-        """Let all that was begun end by itself, nothing failing any more."""
-        for name in list(self.workers):
-            self.do(Move("go", name, _TO_THE_END))
-        for _ in range(_ROUNDS):
-            waiting = self.queue.at(Place.QUEUE)
-            if not waiting:
-                return
-            now_ms = self.clock.ms
-            next_ms = min(letter.visible_ms for letter in waiting)
-            self.do(Move("wait", number=max(0, next_ms - now_ms)))
-            for letter in self.queue.visible():
-                if self.do(Move("receive", letter.id)):
-                    self.do(Move("go", f"{letter.id}/{letter.receives}", _TO_THE_END))
-        raise Broken("the queue does not empty")
-
-    def check_settled(self) -> None:
-        """Each run is over or has a letter that says so."""
-        for event_id in self.events:
-            row = self.row(event_id)
-            self.watch.not_lost(event_id, row)
-            letters = self.queue.at(Place.DEAD_LETTERS, event_id)
-            if event_id in self.disturbed or row["state"] in OVER:
-                continue
-            letters_sent = self.queue.letters.values()
-            if any(m.event_id == event_id and m.is_asked_for for m in letters_sent):
-                continue
-            if (row["state"], len(letters)) != ("DEAD", 1):
-                self.watch.breaks(
-                    f"{event_id} is {row['state']} with {len(letters)} dead letters"
-                )
-        self._once()
-
-    def check_redriven(self) -> None:
-        """An operator redrives everything: all of it ends well."""
-        for _ in range(3):
-            for event_id in self.events:
-                self.do(Move("resolve", event_id))
-            for letter in self.queue.at(Place.DEAD_LETTERS):
-                self.do(Move("redrive", letter.id))
-            self.settle()
-        for event_id, (generation, effects) in self.generations.items():
-            row = self.row(event_id)
-            if (row["state"], row["generation"]) != ("SUCCEEDED", generation):
-                self.watch.breaks(f"{event_id} is {row['state']} after its redrive")
-            for effect in EFFECTS:
-                if self.outside.happened[event_id, effect, effects] != 1:
-                    self.watch.breaks(f"{effect!r} of a run that succeeded is missing")
-        if self.queue.at(Place.DEAD_LETTERS):
-            self.watch.breaks("a dead letter cannot be redriven")
-        self._once()
-
-    def _once(self) -> None:
-        for told, count in self.outside.happened.items():
-            if count > 1:
-                self.watch.breaks(f"{told} happened {count} times")
-        if self.watch.broken:
-            raise Broken(self.watch.broken[0])
-
     def end(self) -> None:
         """Let no thread outlive its case."""
         for process in self.workers.values():
             process.go(1, Call.CRASH)
-
-
-class _Standing:
-    """The queue before every call of which the calling process stands."""
-
-    def __init__(self, queue: ModelQueue) -> None:
-        self._queue = queue
-
-    def hide(self, receipt: str, seconds: int) -> None:
-        call("hide", lambda: self._queue.hide(receipt, seconds))
