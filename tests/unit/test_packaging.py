@@ -176,6 +176,38 @@ def test_function_starts_with_nothing_but_its_asset_and_boto3(
     assert done.stdout.startswith(str(asset))
 
 
+@pytest.mark.parametrize("function", ["planner", "worker"])
+def test_google_s_library_signs_with_nothing_but_the_asset(
+    function: str, fleet: Path, build: Path
+) -> None:
+    asset = packaging.stage(FUNCTIONS[function], fleet, local=True)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from cryptography.hazmat.primitives.asymmetric import rsa\n"
+        "from google.auth.crypt import RSASigner\n"
+        "from google.oauth2 import credentials, service_account\n"
+        "key = rsa.generate_private_key(public_exponent=65537, key_size=2048)\n"
+        "print(len(RSASigner(key).sign(b'assertion')))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-W", "error", "-c", program, asset],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "256\n"), done.stderr
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_google_s_library_is_only_where_it_is_used(function: str, fleet: Path) -> None:
+    asset = packaging.stage(FUNCTIONS[function], fleet)
+
+    assert (asset / "google").is_dir() == (function in {"planner", "worker"})
+
+
 def test_zones_are_known_without_those_of_the_machine(fleet: Path, build: Path) -> None:
     """Lambda's own image promises none."""
     asset = packaging.stage(["zones"], fleet, local=True)
