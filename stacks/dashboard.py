@@ -29,6 +29,7 @@ _FUNNEL = (
     "RunsStarted",
     "RunsSucceeded",
     "RunsFailed",
+    "RunsSuspended",
     "RunsSkipped",
     "RunsDead",
 )

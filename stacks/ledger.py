@@ -174,6 +174,7 @@ class Ledger(Construct):
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             # Not versioned: a key holds the hash of what it names, so nothing is
             # overwritten by anything else, and old versions would outlive the rule.
+            # Large checkpoints alone are written over, on purpose and in turns.
             versioned=False,
             lifecycle_rules=[
                 s3.LifecycleRule(

@@ -49,7 +49,7 @@ class Bodies(Protocol):
     """Keeps bodies that are too large for a row."""
 
     def put(self, key: str, data: bytes) -> None:
-        """Store ``data``; the same key holds the same data, always."""
+        """Store ``data``; the same key holds the same data, but for a checkpoint's."""
         ...
 
     def get(self, key: str) -> bytes | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lambdas.shared.story import Category
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
@@ -45,6 +47,13 @@ def test_every_decision_is_in_the_list() -> None:
     pages = [path.name for path in folder.glob("0*.md")]
     assert len(pages) >= 6
     assert [name for name in pages if f"({name})" not in listed] == []
+
+
+def test_every_category_of_a_reason_is_explained() -> None:
+    page = (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")
+
+    told = re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE)
+    assert sorted(told) == sorted(Category)
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
