@@ -269,7 +269,8 @@ def told(event: Event, rows: Iterable[Row]) -> Story:
         checkpoints=tuple(
             CheckpointRecord.from_row(row)
             for sk, row in by_key.items()
-            if sk.startswith(CHECKPOINT)
+            # One that was looked for and never saved has no version.
+            if sk.startswith(CHECKPOINT) and "version" in row
         ),
     )
 
