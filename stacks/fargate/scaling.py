@@ -79,7 +79,8 @@ class Scaling(Construct):
         self._alarm("Work", "GreaterThanOrEqualToThreshold", 1, "notBreaching", busy)
         none = _Step(metric_interval_upper_bound=0, scaling_adjustment=0)
         idle = self._policy("Idle", [none])
-        # A queue that nobody has touched for six hours is not counted any more.
+        # SQS ceases to count a queue that nobody looks at for six hours, and takes a
+        # quarter of one to begin again. The sweep looks at each every 15 minutes.
         self._alarm("Rest", "LessThanThreshold", _IDLE_MINUTES, "breaching", idle)
 
     def _policy(self, id: str, steps: list[_Step]) -> autoscaling.CfnScalingPolicy:

@@ -189,8 +189,10 @@ class PollingWorker(Worker):
             enable_execute_command=False,
             propagate_tags="SERVICE",
         )
-        # ECS tries the roles when the service is made.
+        # ECS tries the roles when the service is made, and the way out when it pulls
+        # the image: failures of the first minute would take the whole stack back.
+        shared = self._containers
         service.node.add_dependency(
-            self.role, self._containers.starter, self._containers.providers
+            self.role, shared.starter, shared.providers, shared.network
         )
         return service

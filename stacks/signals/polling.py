@@ -39,7 +39,7 @@ def _absent(fleet: Watched) -> Iterator[Alarm]:
             name="worker-absent",
             meaning="Work waits for an agent, and none of its containers runs.",
             because="20 of 25 minutes; from nothing a container takes three or four,"
-            " and SQS may count late a queue that was still for hours.",
+            " and another one when the first does not start.",
             metrics=metrics,
             expression=f"MAX([{','.join(shares)}])",
             threshold=1,

@@ -23,7 +23,7 @@ from tests.infra.polling import (
     task_of,
     variables,
 )
-from tests.infra.template import Template, referred, shown
+from tests.infra.template import Statement, Template, referred, shown
 
 HEARTBEATS = {"digger": 30, "night-shift": 30, "researcher": 20}
 
@@ -192,6 +192,19 @@ def test_roles_may_do_the_agents_work_and_no_other(hours: Template) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+def test_tasks_of_this_account_alone_take_on_the_role(
+    hours: Template, agent: str
+) -> None:
+    (body,) = hours[role_of(hours, agent)].of("AssumeRolePolicyDocument.Statement")
+    trust = Statement.read(body)
+
+    assert trust.principals == ("ecs-tasks.amazonaws.com",)
+    assert trust.conditions["aws:SourceAccount"] == ("${AWS::AccountId}",)
+    (source,) = trust.conditions["aws:SourceArn"]
+    assert source.endswith(":ecs:${AWS::Region}:${AWS::AccountId}:*")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
 def test_worker_may_protect_tasks_of_its_own_cluster(
     hours: Template, agent: str
 ) -> None:
@@ -258,6 +271,30 @@ def test_deployment_keeps_to_the_cap_and_takes_itself_back(
     # It would end a run in order to move it.
     assert service.of("AvailabilityZoneRebalancing") == "DISABLED"
     assert service.of("EnableExecuteCommand") is False
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_first_container_starts_when_there_is_a_way_out(
+    hours: Template, agent: str
+) -> None:
+    """Else it could not pull its image, and three failures take the stack back."""
+    needed = {
+        each.id
+        for kind in (
+            "EC2::Route",
+            "EC2::SubnetRouteTableAssociation",
+            "ECS::ClusterCapacityProviderAssociations",
+        )
+        for each in hours.all(kind)
+    }
+    policies = {
+        each.id
+        for each in hours.all("IAM::Policy")
+        if role_of(hours, agent) in [referred(role) for role in each.of("Roles")]
+    }
+
+    assert len(needed) == 4
+    assert needed | policies <= set(service_of(hours, agent).body["DependsOn"])
 
 
 def test_spot_is_by_choice(hours: Template) -> None:

@@ -101,7 +101,7 @@ def test_without_work_there_are_none_after_five_minutes(
 def test_a_queue_that_is_not_counted_any_more_counts_as_empty(
     hours: Template, agent: str
 ) -> None:
-    """SQS stops counting a queue that nobody has touched for six hours."""
+    """SQS ceases to count a queue that nobody has looked at for six hours."""
     idle, busy = _alarm(hours, agent, "Idle"), _alarm(hours, agent, "Busy")
     for _ in range(8):
         idle.period({})
