@@ -52,7 +52,7 @@ class Deployed:
         self.ledger.accept(event)
         return self.send(envelope(event))
 
-    def poll(self) -> tuple[list[str], list[str]]:
+    def poll(self, left_ms: int = 3_000) -> tuple[list[str], list[str]]:
         """Do what Lambda's mapping does once; return what was received, and failed."""
         sqs = aws.client("sqs")
         url = self.settings.queue_url
@@ -62,7 +62,7 @@ class Deployed:
         if not received:
             return [], []
         records = {"Records": [_record(message) for message in received]}
-        answer = handler.handle(records, cast("LambdaContext", Context()))
+        answer = handler.handle(records, cast("LambdaContext", Context(left_ms)))
         failed = [str(each["itemIdentifier"]) for each in answer["batchItemFailures"]]
         for message in received:
             if message["MessageId"] not in failed:
@@ -84,8 +84,11 @@ class Context:
     function_name = memory_limit_in_mb = "worker"
     invoked_function_arn = aws_request_id = "worker"
 
+    def __init__(self, left_ms: int) -> None:
+        self._left_ms = left_ms
+
     def get_remaining_time_in_millis(self) -> int:
-        return 3_000
+        return self._left_ms
 
 
 def _record(message: Any) -> dict[str, Any]:
