@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -108,8 +109,9 @@ def test_doctor_finds_nothing_and_the_door_no_source(
 ) -> None:
     said = follow(folder, "bellhop clock set real; bellhop doctor")
     assert "all well" in said
-    knock = f"curl -s -o /dev/null -w '%{{http_code}}' -d x {stack.api_url}"
-    assert follow(folder, f"{knock}/webhooks/cdk-releases") == "404"
+    door = shlex.quote(f"{stack.api_url}/webhooks/cdk-releases")
+    knock = f"curl -s -o /dev/null -w '%{{http_code}}' -d x {door}"
+    assert follow(folder, knock) == "404"
 
 
 def told(stack: LocalStack) -> list[tuple[object, int]]:
