@@ -62,8 +62,8 @@ def adopt_strays() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def strays(known: int | None) -> Iterator[tuple[int, bool]]:
-    """Yield our children but ``known``: each one's pid, and whether it has ended."""
+def strays(known: int | None) -> Iterator[int]:
+    """Yield our children but ``known``, those that have ended and wait included."""
     if not _IS_LINUX:
         return
     me = os.getpid()
@@ -74,26 +74,22 @@ def strays(known: int | None) -> Iterator[tuple[int, bool]]:
             stat = Path(entry.path, "stat").read_text("utf-8", "replace")
         except OSError:
             continue  # it has ended meanwhile
-        state, parent = stat.rpartition(")")[2].split()[:2]
-        if int(parent) == me:
-            yield int(entry.name), state == "Z"
+        if int(stat.rpartition(")")[2].split()[1]) == me:
+            yield int(entry.name)
 
 
-def bury(known: int | None) -> None:
-    """Collect the children that ended and that nobody else waits for."""
-    for pid, has_ended in strays(known):
-        if has_ended:
-            _collect(pid)
+def end_strays(known: int | None = None) -> None:
+    """End every child of ours but ``known``, and what each leaves.
 
-
-def end_strays() -> None:
-    """End every child that is left, and what it leaves; returns when none is."""
+    They are what the agent's process has started and nobody waits for any more; what
+    it still holds is its own child, not ours. Returns when none is left.
+    """
     # Each end may give us its children: as many rounds as they are deep.
     for _ in range(100):
-        found = list(strays(None))
+        found = list(strays(known))
         if not found:
             return
-        for pid, _ in found:
+        for pid in found:
             # A child's pid is nobody else's until it is collected.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

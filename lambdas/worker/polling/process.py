@@ -104,9 +104,9 @@ class ChildProcess:
             shutil.rmtree(self.temp, ignore_errors=True)
 
     def clear(self) -> None:
-        """Take away what its last run left: files, and processes that have ended."""
+        """Take away what its last run left: files, and processes without a parent."""
         if self._adopts:
-            bounds.bury(self.pid)
+            bounds.end_strays(self.pid)
         if self.temp is None:
             return
         with contextlib.suppress(OSError):
