@@ -49,6 +49,17 @@ def test_a_fleet_without_them_has_neither_cluster_nor_network(large: Template) -
     assert not kinds & {"ECS", "EC2", "ApplicationAutoScaling"}
 
 
+def test_each_makes_fifteen_resources_and_all_of_them_sixteen(hours: Template) -> None:
+    """What docs/reference/fleet.md reckons with; an agent with one rule."""
+    names = [each.id for each in hours.resources()]
+    shared = [name for name in names if name.startswith(("Network", "Containers"))]
+
+    for agent in ("Digger", "NightShift", "Researcher"):
+        own = [name for name in names if name.startswith(f"Workers{agent}")]
+        assert len(own) == 15
+    assert len(shared) == 16
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_container_is_nobody_and_writes_to_its_own_scratch_alone(
     hours: Template, agent: str
