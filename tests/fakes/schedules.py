@@ -108,7 +108,9 @@ class Clockwork:
     def fire(self, name: str, planned: datetime | None = None) -> Fired:
         return self.ticks.fire(self.schedule(name), planned or self.clock())
 
-    def deliver(self, event_id: str, *, receive_count: int = 1) -> Verdict:
+    def deliver(
+        self, event_id: str, *, receive_count: int = 1, stopping: bool = False
+    ) -> Verdict:
         """Hand an accepted event to the worker, as its queue would."""
         event = self.ledger.event(event_id)
         assert event is not None
@@ -123,7 +125,7 @@ class Clockwork:
             expires_at=self.ledger.expires_at(event),
             received_at=event.received_at,
         )
-        return self._runner.run(delivery, FakeTime(300_000))
+        return self._runner.run(delivery, FakeTime(300_000, stopping=stopping))
 
     def crash(self, event_id: str, *, receive_count: int = 1) -> None:
         """Let a worker claim the run and be killed in it: its end is not written."""

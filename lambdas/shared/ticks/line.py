@@ -215,7 +215,9 @@ class Line:
             return Standing.OVER
         visibility = timedelta(seconds=self._agent.visibility_seconds)
         gone = milliseconds(self._clock() - visibility - _COMES_BACK)
-        return Standing.LOST if run.get("due_at", gone) < gone else Standing.GOING
+        # One that handed over is always due: its next message was sent just then.
+        since = "finished_at" if run["state"] == State.SUSPENDED else "due_at"
+        return Standing.LOST if run.get(since, gone) < gone else Standing.GOING
 
     def _is_going(self, state: Row) -> bool:
         """Whether the tick that has its turn still needs it."""

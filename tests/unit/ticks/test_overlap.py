@@ -10,6 +10,7 @@ import pytest
 from lambdas.shared.event import Event
 from lambdas.shared.story import State
 from lambdas.shared.ticks import Fired, text_of
+from lambdas.worker.claim import Verdict
 from tests.fakes.ledger import FakeTable
 from tests.fakes.schedules import BigTable, Clockwork
 
@@ -191,6 +192,31 @@ def test_lease_of_a_run_that_was_killed_ends(overlap: str) -> None:
     else:
         assert (meanwhile, later) == (Fired.WAITING, Fired.WAITING)
         assert made.accepted() == IDS[:2]
+
+
+@pytest.mark.parametrize("overlap", ["skip", "queue"])
+def test_run_that_was_handed_over_keeps_its_turn(overlap: str) -> None:
+    """However long its next message waits, as long as a killed one's would."""
+    scene = Scene(overlap)
+    made = scene.made
+
+    def hands_over(_: Any, run: Any) -> None:
+        if run.attempt == 1:
+            run.checkpoint("half")
+            assert not run.keep_going()
+
+    scene.come(TICKS[0])
+    made.agent = hands_over
+    assert made.deliver(IDS[0], stopping=True) is Verdict.SUSPENDED
+
+    made.clock.advance(6 * 300 + 4 * 60)
+    made.watcher.look()
+    meanwhile = made.fire("sweep", TICKS[1])
+    made.deliver(IDS[0], receive_count=2)
+
+    assert meanwhile is (Fired.SKIPPED if overlap == "skip" else Fired.WAITING)
+    assert made.state_of(IDS[0]) is State.SUCCEEDED
+    assert made.accepted() == IDS[: 1 if overlap == "skip" else 2]
 
 
 def test_run_that_was_killed_and_comes_back_keeps_its_turn() -> None:
