@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
+from cli import forms
 from cli.doctor.deployed import Deployed, Finding, Missing, Resource, asked
+from lambdas.shared.errors import Misconfigured
+from lambdas.shared.secrets import parse
 
 _DEPLOY = "deploy again: cdk deploy"
 
@@ -157,17 +158,15 @@ def _secrets(deployed: Deployed) -> Iterator[Finding]:
     agents = {
         name: agent.name for agent in fleet.agents.values() for name in agent.secrets
     }
-    digest = fleet.digest
+    others = {named: name for name, named in forms.secret_names(fleet).items()}
     for name in sorted({*made, *agents}):
-        if name in sources:
-            mend = f"bellhop secret set {sources[name]}"
-        elif digest is not None and name == digest.secret_name:
-            mend = f"aws secretsmanager put-secret-value --secret-id {name}"
-        else:
-            mend = f"aws secretsmanager create-secret --name {name}"
+        known = sources.get(name) or others.get(name)
+        mend = f"aws secretsmanager create-secret --name {name}"
+        if known is not None:
+            mend = f"bellhop secret set {known}"
         whose = f"agent {agents[name]}" if name in agents else "its source"
-        if digest is not None and name == digest.secret_name:
-            whose = "the digest"
+        if name in others and name not in sources:
+            whose = "the digest" if others[name] == forms.DIGEST else others[name]
         yield from _secret(deployed, name, whose, mend)
 
 
@@ -191,37 +190,36 @@ def _secret(deployed: Deployed, name: str, whose: str, mend: str) -> Iterator[Fi
         )
         return
     why = _wrong(answer)
-    if whose == "the digest" and why is None:
-        text = answer["SecretString"].strip()
-        if not text.startswith(("https://", "xox")):
-            why = "neither an incoming webhook (https://...) nor a bot's token (xox...)"
-        elif text.startswith("xox") and not (
-            deployed.target.fleet.digest and deployed.target.fleet.digest.channel
-        ):
-            why = "a bot's token, and [digest] names no channel"
     if why is not None:
         yield Finding(
             check="secrets", what=f"the secret {name} of {whose} is {why}", mend=mend
         )
+        return
+    why = _refused(deployed, name, answer["SecretString"])
+    if why is not None:
+        yield Finding(
+            check="secrets",
+            what=f"the secret {name} of {whose} will be refused: {why}",
+            mend=mend,
+        )
+
+
+def _refused(deployed: Deployed, name: str, text: str) -> str | None:
+    """Return why its reader would refuse the secret, as far as its form tells."""
+    target = deployed.target
+    try:
+        value = parse(name, text).current
+    except Misconfigured as error:
+        return str(error).removeprefix(f"secret {name}: ")
+    for told, named in forms.secret_names(target.fleet).items():
+        if named == name and told not in target.fleet.sources:
+            return forms.wrong(target.fleet, told, value, target.now())
+    return None
 
 
 def _wrong(answer: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a stored secret's form."""
+    """Return in a word what is wrong with a stored secret."""
     text = answer.get("SecretString")
     if text is None:
         return "binary, want text"
-    if not text.strip():
-        return "empty"
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        value = json.loads(text)
-        current = value["current"]
-        until = value.get("previous_until")
-        if until is not None:
-            datetime.fromisoformat(until)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return 'JSON without "current", or with a time that is none'
-    if not isinstance(current, str) or not current.strip():
-        return 'JSON with an empty "current"'
-    return None
+    return None if text.strip() else "empty"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import boto3
 import pytest
 
 from cli import rotation
+from cli.doctor import stores
 from cli.forms import wrong
 from cli.signers import Signer, names
+from cli.target import Target, find
 from lambdas.shared import clock
 from lambdas.shared.fleet import Fleet, Source
 from lambdas.shared.secrets import parse
@@ -138,3 +143,40 @@ def test_secret_of_a_sender_s_own_form_is_taken(sender: str) -> None:
     fleet = Fleet(sources={sender: source}, agents={})
 
     assert wrong(fleet, sender, value, clock.now()) is None
+
+
+@dataclass(frozen=True)
+class Template:
+    """What doctor compares with: a stack that made these secrets, and no more."""
+
+    target: Target
+    names: tuple[str, ...]
+
+    def of(self, kind: str) -> list[Any]:
+        is_secret = kind == "SecretsManager::Secret"
+        return [
+            SimpleNamespace(properties={"Name": n}) for n in self.names if is_secret
+        ]
+
+    def client(self, service: str) -> Any:
+        return boto3.client(service)  # type: ignore[call-overload]
+
+
+def test_doctor_says_which_secrets_have_not_their_form_and_what_sets_them(
+    full: Stack,
+) -> None:
+    target = find(local=False, stack="Bellhop", profile=None, region=None)
+    names = ("bellhop/github", *OTHERS.values())
+
+    def found() -> dict[str, str]:
+        template: Any = Template(target, names)
+        return {each.mend: each.what for each in stores.look(template)}
+
+    unset = found()
+    assert set(unset) == {f"bellhop secret set {name}" for name in OTHERS}
+    assert "is no key of Google's" in unset["bellhop secret set calendars.board"]
+
+    full.run("secret", "set", "calendars.board", stdin=service_account())
+    full.run("secret", "set", "calendars.finance", stdin="webcal://feeds.example/a")
+    full.run("secret", "set", "digest", stdin=HOOK)
+    assert found() == {}
