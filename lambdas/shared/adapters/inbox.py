@@ -39,7 +39,7 @@ def _polling() -> Any:
 
 
 class SqsInbox(SqsVisibility):
-    """A :class:`lambdas.worker.polling.supervisor.Inbox` on one queue."""
+    """A :class:`lambdas.worker.polling.happenings.Inbox` on one queue."""
 
     def receive(
         self, *, wait_seconds: int, visibility_seconds: int

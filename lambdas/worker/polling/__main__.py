@@ -21,12 +21,13 @@ from lambdas.shared.adapters.inbox import SqsInbox
 from lambdas.shared.fleet import Agent, deployed
 from lambdas.shared.settings import WorkerSettings
 from lambdas.worker.polling import bounds, signals, telling
+from lambdas.worker.polling.happenings import Happening
 from lambdas.worker.polling.heartbeat import World
 from lambdas.worker.polling.hold import ticking
 from lambdas.worker.polling.process import ChildProcess
 from lambdas.worker.polling.protection import Protected
 from lambdas.worker.polling.pulse import Pulse
-from lambdas.worker.polling.supervisor import WAIT_SECONDS, Happening, Supervisor
+from lambdas.worker.polling.supervisor import WAIT_SECONDS, Supervisor
 
 # The container's health check asks there.
 ADDRESS = "127.0.0.1:8080"

@@ -56,6 +56,12 @@ class Protected:
                 self._wanted, self._again = wanted, self._ticking()
                 self._wish.notify()
 
+    @property
+    def due(self) -> float:
+        """When to ask next, in ticks."""
+        with self._wish:
+            return self._again
+
     def await_turn(self) -> None:
         """Return when there is something to ask for."""
         with self._wish:

@@ -12,7 +12,7 @@ import math
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from lambdas.shared.adapters.lines import Line
 from lambdas.shared.clock import milliseconds
@@ -21,7 +21,15 @@ from lambdas.shared.fleet import Agent
 from lambdas.worker.holding import Holding
 from lambdas.worker.polling import signals, telling
 from lambdas.worker.polling.ending import Why
-from lambdas.worker.polling.heartbeat import Heartbeat, Hiding, World
+from lambdas.worker.polling.happenings import (
+    Asked,
+    Happening,
+    Happenings,
+    Inbox,
+    Lost,
+    Start,
+)
+from lambdas.worker.polling.heartbeat import Heartbeat, World
 from lambdas.worker.polling.hold import Hold
 from lambdas.worker.polling.job import Job
 from lambdas.worker.polling.process import ChildProcess, Gone, Said
@@ -42,35 +50,6 @@ _PROMPT_SECONDS = 1.0
 WAIT_SECONDS = 20
 
 
-class Inbox(Hiding, Protocol):
-    """The agent's queue. Every call raises Unavailable or Misconfigured."""
-
-    def receive(
-        self, *, wait_seconds: int, visibility_seconds: int
-    ) -> dict[str, Any] | None:
-        """Return one message as Lambda's record of it, hidden from now on, or None."""
-        ...
-
-    def delete(self, receipt: str) -> None:
-        """Delete what was received so."""
-        ...
-
-
-class _Asked:
-    """Somebody asked to stop, once more."""
-
-
-class _Lost:
-    """The heartbeat of a message found its lease over."""
-
-    def __init__(self, hold: Hold) -> None:
-        self.hold = hold
-
-
-Happening = Said | Gone | _Asked | _Lost
-Start = Callable[[Callable[[Happening], None]], ChildProcess]
-
-
 class Supervisor:
     """Works until it is asked to stop; from its main thread, which starts the child."""
 
@@ -86,6 +65,7 @@ class Supervisor:
         chance: Callable[[float, float], float],
         protected: Protected | None = None,
         wait_seconds: int = WAIT_SECONDS,
+        happened: Happenings | None = None,
     ) -> None:
         """``world.queue`` is the inbox; ``start`` starts a child that tells us."""
         self._agent = agent
@@ -97,7 +77,7 @@ class Supervisor:
         self._chance = chance
         self._protected = protected
         self._wait = wait_seconds
-        self._happened: queue.SimpleQueue[Happening] = queue.SimpleQueue()
+        self._happened: Happenings = happened or queue.SimpleQueue()
         self._child: ChildProcess | None = None
         self._failed_starts = self._failed_polls = 0
         self._waiting = threading.Lock()
@@ -126,7 +106,7 @@ class Supervisor:
 
     def _asked(self) -> None:
         self._pulse.stopping()
-        self._happened.put(_Asked())
+        self._happened.put(Asked())
         with self._waiting:
             # Nothing is in hand. What the queue hands out at this very moment comes
             # back by itself; in peace, we would wait for it and give it back.
@@ -146,7 +126,7 @@ class Supervisor:
                     self._failed_starts = 0
                     self._pulse.started()
                     return True
-                case _Asked():
+                case Asked():
                     return False
                 case None | Gone():
                     break
@@ -257,9 +237,9 @@ class Supervisor:
                     self._heard(job, line)
                 case Gone():
                     return Why.CRASHED
-                case _Lost(hold=hold) if hold is job.hold:
+                case Lost(hold=hold) if hold is job.hold:
                     return Why.LOST
-                case _Asked():
+                case Asked():
                     self._pass_on(job)
                 case _:
                     pass
@@ -378,7 +358,7 @@ class Supervisor:
 
     def lost(self, hold: Hold) -> None:
         """The message, or its run, may be another's."""
-        self._happened.put(_Lost(hold))
+        self._happened.put(Lost(hold))
 
     def beaten(self, error: BellhopError | None) -> None:
         """A heartbeat was made, or failed."""
