@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -174,10 +175,12 @@ def test_feed_that_fills_memory_is_ended_in_time(site: Any) -> None:
 
 def test_feed_that_wants_more_memory_than_there_is_is_refused() -> None:
     window = Window(since=utc("2026-11-01T00:00:00"), until=utc("2026-12-31T00:00:00"))
-    lines = calendar(entry(*["X:1"] * 300_000))
+    small, large = calendar(entry()), calendar(entry("DESCRIPTION:" + "x" * 9_900_000))
+    within = partial(bounded.expand, window=window, zone="UTC", memory_bytes=50_000_000)
 
+    assert len(within(small).occurrences) == 1
     with pytest.raises(Refused, match=r"too much memory|MemoryError"):
-        bounded.expand(lines, window, "UTC", memory_bytes=150_000_000)
+        within(large)
 
 
 def test_redirect_into_a_private_network_is_not_followed() -> None:
