@@ -135,6 +135,7 @@ class ChildProcess:
         while (lines := self._lines.take(None)) is not None:
             for line in lines:
                 self._tell(Said(self, line))
+        self._lines.close()
         self._tell(Gone(self))
 
     def _await_end(self) -> None:
