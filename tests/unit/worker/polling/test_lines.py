@@ -10,13 +10,12 @@ import pytest
 
 from lambdas.shared.adapters.lines import Line, Lines, pair
 
-
 Ends = tuple[Lines, Lines]
 
 
 @pytest.fixture
 def ends() -> Iterator[Ends]:
-    ours, theirs = pair(0.5)
+    ours, theirs = pair(1.0)
     ends = ours, Lines(theirs)
     yield ends
     for end in ends:
@@ -31,7 +30,7 @@ def test_lines_arrive_whole_and_in_order_whatever_their_size(ends: Ends) -> None
     got: list[Line] = []
     while len(got) < len(sent):
         lines = theirs.take(5)
-        assert lines
+        assert lines is not None
         got += lines
 
     assert got == sent
@@ -64,7 +63,7 @@ def test_one_that_does_not_read_is_given_up_and_told_the_end(ends: Ends) -> None
 
     assert ours.send(run="x" * 5_000_000) is False
 
-    assert 0.1 < time.monotonic() - began < 3
+    assert 0.5 < time.monotonic() - began < 5
     while theirs.take(1) is not None:
         pass
 
