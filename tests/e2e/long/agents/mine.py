@@ -98,18 +98,24 @@ def hang_up_once(run: Run) -> None:
 
 
 def leave_behind(run: Run) -> None:
-    """Leave a process in our group, and one that has left it, which hold our files."""
-    for leaves in (False, True):
-        if os.fork() == 0:
-            if leaves:
-                os.setsid()
-                if os.fork():
-                    os._exit(0)
-            name = b"left-behind\0"
-            ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
-            time.sleep(3600)
-            os._exit(0)
+    """Leave processes that hold our files: the first time in our group, too."""
+    for leaves in (False, True) if run.attempt == 1 else (True,):
+        child = os.fork()
+        if child == 0:
+            _stay(leaves)
+        if leaves:
+            os.waitpid(child, 0)
     vanish_once(run)
+
+
+def _stay(leaves: bool) -> None:
+    if leaves:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+    ctypes.CDLL(None).prctl(15, b"left-behind", 0, 0, 0)  # the process's name
+    time.sleep(3600)
+    os._exit(0)
 
 
 def leak_once(run: Run) -> None:
