@@ -30,6 +30,12 @@ Keeper = subprocess.Popen[bytes]
 _KEEPER = "local.keeper"
 # What the digest posts to; the outside world takes any path.
 _SLACK = "https://hooks.slack.com/services/T0LOCAL/B0LOCAL/made-up"
+# A key of Google's has a form; the outside world gives a token for any.
+_GOOGLE = "bellhop/google-calendar"
+_CONSENT = (
+    '{"type": "authorized_user", "client_id": "made-up", "client_secret": "made-up",'
+    ' "refresh_token": "made-up"}'
+)
 _KEEPER_SECONDS = 10
 
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource's type
@@ -227,9 +233,11 @@ def _make_tokens(client: Callable[[str], Any], ids: set[str]) -> None:
     """Make the agents' own secrets, as their owner would; the world takes any token."""
     manager = client("secretsmanager")
     for secret_id in sorted(ids):
+        made_up = f"made-up-{secrets.token_hex(16)}"
         with contextlib.suppress(manager.exceptions.ResourceExistsException):
             manager.create_secret(
-                Name=secret_id, SecretString=f"made-up-{secrets.token_hex(16)}"
+                Name=secret_id,
+                SecretString=_CONSENT if secret_id == _GOOGLE else made_up,
             )
 
 

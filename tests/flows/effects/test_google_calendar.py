@@ -9,6 +9,8 @@ import pytest
 
 from agents.effects import google_calendar
 from lambdas.shared.errors import GiveUp, Misconfigured, OutcomeUnknown, RetryLater
+from lambdas.shared.google import read_key
+from local import up
 from tests.fakes.google import CALENDAR, ROBOT, consent, error, oauth_error
 from tests.fakes.services import CUT_AFTER_ACTING, Fault
 from tests.fakes.world import OPERATION, Attempt, World
@@ -178,6 +180,13 @@ def test_key_that_is_refused_is_the_operator_s_affair(
         create(run)
 
     assert world.requests == []
+
+
+def test_local_stack_has_a_key_of_google_s_form() -> None:
+    key = read_key(google_calendar.SECRET, up._CONSENT)
+
+    assert up._GOOGLE == google_calendar.SECRET
+    assert key.kind == "authorized_user"
 
 
 def test_token_endpoint_that_is_down_is_tried_later(world: World, run: Attempt) -> None:

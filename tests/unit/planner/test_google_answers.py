@@ -184,7 +184,19 @@ def test_key_that_is_refused_says_who_must_act(
 ) -> None:
     office.key = key
 
-    assert todo in office.look()["finance"]
+    said = office.look()["finance"]
+
+    assert todo in said
+    assert "old" not in said
+    assert "a.ics" not in said
+
+
+def test_only_an_account_of_a_service_may_act_for_others(office: GoogleOffice) -> None:
+    office.key = consent()
+    calendar = office.fleet.calendars["finance"]
+    object.__setattr__(calendar, "act_as", "ceo@acme.example")
+
+    assert "only a service account's key may act" in office.look()["finance"]
 
 
 def test_key_may_act_for_a_person_where_the_domain_allows_it(
