@@ -228,7 +228,7 @@ def parameters(size: int) -> list[str]:
 
 
 def categories(size: int) -> list[str]:
-    return ["CATEGORIES:" + ",".join(f"c{n}" for n in range(size // 8))]
+    return ["CATEGORIES:" + ",".join(f"c{n}" for n in range(size // 9))]
 
 
 def alarms(size: int) -> list[str]:

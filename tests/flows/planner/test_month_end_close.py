@@ -17,6 +17,7 @@ from lambdas.planner.rules import Rules
 from lambdas.planner.task import Task
 from lambdas.shared import clock
 from lambdas.shared.fleet import Calendar, parse
+from lambdas.shared.google import read_key
 from lambdas.shared.outside import WORLD_URL_VARIABLE
 from lambdas.worker.claim import Verdict
 from tests.fakes.services import serving
@@ -42,6 +43,15 @@ def of_page() -> Calendar:
     found = re.search(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     assert found is not None
     return parse(found[1]).calendars["finance"]
+
+
+def test_page_s_calendar_of_google_s_and_its_key_are_what_is_read() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    fleet = parse("\n".join(re.findall(r"```toml\n(.*?)```", text, re.S)))
+    (consent,) = re.findall(r"```json\n\s*(\{\"type.*?\})\n", text)
+
+    assert fleet.calendars["board"].feed == "google"
+    assert read_key("k", consent).kind == "authorized_user"
 
 
 def planned() -> Task:

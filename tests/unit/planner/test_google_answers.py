@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from lambdas.planner.google import api
 from lambdas.planner.google.api import MOST_PAGES
 from tests.fakes.calendars import START, close, utc
 from tests.fakes.google import CALENDAR, ROBOT, FakeGoogle, consent, error, oauth_error
@@ -233,6 +235,25 @@ def test_pages_without_end_are_not_followed(office: GoogleOffice) -> None:
 
     assert "more than 60 pages" in office.look()["finance"]
     assert len(office.google.asked()) == MOST_PAGES
+
+
+def test_pages_that_drip_are_given_up_in_time(
+    office: GoogleOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "LONGEST_SECONDS", 0.2)
+    office.google.page = 1
+    reviews(office, 20)
+    asked = office.google.exchange
+
+    def slow(url: str, **words: Any) -> Any:
+        time.sleep(0.05)
+        return asked(url, **words)
+
+    office.google.exchange = slow  # type: ignore[method-assign]
+    office.planner = office.new_planner()
+
+    assert "longer than 0.2 s" in office.look()["finance"]
+    assert len(office.google.asked()) < 10
 
 
 @pytest.mark.parametrize(
