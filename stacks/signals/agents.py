@@ -12,6 +12,7 @@ def alarms(fleet: Watched) -> list[Alarm]:
     """Return them."""
     return [
         *_growing(fleet),
+        *_standing(fleet),
         *_dead_letters(fleet),
         *_at_cap(fleet),
         *_crashing(fleet),
@@ -47,6 +48,36 @@ def _growing(fleet: Watched) -> list[Alarm]:
             number=number,
         )
         for number, few in portions(queues)
+    ]
+
+
+def _standing(fleet: Watched) -> list[Alarm]:
+    oldest = [
+        Metric(
+            namespace="AWS/SQS",
+            name="ApproximateAgeOfOldestMessage",
+            statistic="Maximum",
+            dimensions={"QueueName": worker.queue},
+        )
+        for worker in fleet.workers
+    ]
+    return [
+        Alarm(
+            name="queue-standing",
+            meaning="A message has waited in an agent's queue for two days: nobody"
+            " takes from it, or it is passed over.",
+            because="half of the four days after which SQS drops it. Three attempts"
+            " that were each put off for eleven hours are done by then.",
+            metrics=few,
+            expression=f"MAX({filled(few)})",
+            is_at_fault=">",
+            threshold=2 * 86_400,
+            least=3,
+            of=3,
+            pages=True,
+            number=number,
+        )
+        for number, few in portions(oldest)
     ]
 
 

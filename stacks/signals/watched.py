@@ -75,6 +75,7 @@ class Watched:
     schedule_groups: Sequence[str]
     schedules: Sequence[str]
     calendars: Sequence[str]
+    sources: Sequence[str]
     feeds: Sequence[Feed]
     log_groups: Sequence[str]
 
@@ -133,9 +134,16 @@ def watched(
         ],
         schedules=[each.name for each in fleet.schedules.values() if each.enabled],
         calendars=list(fleet.calendars),
+        sources=list(fleet.sources),
         feeds=[each for each in fleet.feeds.values() if each.enabled],
         log_groups=_log_groups(workers, functions),
     )
+
+
+def batched(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Yield the names, ``size`` at a time (Python's own comes with 3.12)."""
+    for start in range(0, len(names), size):
+        yield names[start : start + size]
 
 
 def portions(metrics: Sequence[Metric]) -> Iterator[tuple[int, dict[str, Metric]]]:

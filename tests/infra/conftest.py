@@ -18,8 +18,8 @@ run = "agents.hello:run"
 on = [{ source = "github", kind = "issues.opened" }]
 """
 
-# 38 agents make some 440 resources; the stack refuses more than 450.
-AGENTS = 36
+# 35 agents make some 440 resources; the stack refuses more than 450.
+AGENTS = 35
 LARGE = "\n".join(
     [
         "[fleet]",

@@ -29,7 +29,9 @@ BAD: dict[str, dict[str, list[float]]] = {
     "receiver-p99": {"Latency": [40.0] * 90 + [2600.0] * 10},
     "gateway-refused-body": {"GatewayRefusedBody": [1]},
     "refusals-401": {"EventsRefused": [10], "EventsAccepted": [30]},
+    "refusals-400": {"EventsRefused": [1], "EventsAccepted": [900]},
     "unheard": {"EventsUnheard": [11], "EventsAccepted": [20]},
+    "queue-standing": {"ApproximateAgeOfOldestMessage": [60.0, 172_801.0]},
     "relay-age": {"RelayAgeSeconds": [3, 130]},
     "relay-behind": {"IteratorAge": [400_000]},
     "undelivered": {"ApproximateNumberOfMessagesVisible": [1]},
@@ -67,6 +69,7 @@ GOOD: dict[str, dict[str, list[float]]] = {
     "relay-age": {"RelayAgeSeconds": [0.4]},
     "relay-behind": {"IteratorAge": [200]},
     "undelivered": {"ApproximateNumberOfMessagesVisible": [0]},
+    "queue-standing": {"ApproximateAgeOfOldestMessage": [172_800.0]},
     "dead-letters": {"ApproximateNumberOfMessagesVisible": [9]},
     "worker-at-cap": {"ConcurrentExecutions": [1]},
     "end-to-end-p95": {"AcceptedToDoneSeconds": [12.0]},
@@ -158,11 +161,71 @@ def test_what_is_everyday_does_not_ring(
             assert State.ALARM not in states
 
 
+def of_source(alarm: Alarm, source: str, **table: list[float]) -> Data:
+    """Return what one source's metrics of the alarm hold; no forgery is stale."""
+    return {
+        watch.metric: values
+        for name, values in table.items()
+        for watch in alarm.watches.values()
+        if watch.metric.name == name
+        and ("Source", source) in watch.metric.dimensions
+        and ("Reason", "stale") not in watch.metric.dimensions
+    }
+
+
+def sources_of(alarm: Alarm) -> list[str]:
+    dimensions = [d for w in alarm.watches.values() for d in w.metric.dimensions]
+    return sorted({value for name, value in dimensions if name == "Source"})
+
+
+def test_source_that_is_refused_whole_is_heard_beside_a_busy_one(
+    large: Template,
+) -> None:
+    """Its share of the fleet's requests may be a hundredth."""
+    judged = [alarm for alarm in alarms(large) if alarm.runbook == "refusals-401"]
+    assert any(len(sources_of(alarm)) == 2 for alarm in judged)
+    for alarm in judged:
+        *others, quiet = sources_of(alarm)
+        data = of_source(alarm, quiet, EventsRefused=[15])
+        for busy in others:
+            data |= of_source(alarm, busy, EventsAccepted=[1500])
+        assert periods_until(alarm, State.ALARM, partial(always, data)) == 2
+
+
+def always(data: Data, _: int) -> Data:
+    return data
+
+
+def test_every_source_is_judged_by_one_alarm(large: Template) -> None:
+    judged = [
+        source
+        for alarm in alarms(large)
+        if alarm.runbook == "refusals-401"
+        for source in sources_of(alarm)
+    ]
+    assert len(judged) == len(set(judged)) > 1
+
+
+@pytest.mark.parametrize("reason", ["malformed", "not_allowed_ip"])
+def test_stranger_with_nine_broken_requests_wakes_nobody(
+    template: Template, reason: str
+) -> None:
+    (alarm,) = (a for a in alarms(template) if a.runbook == "refusals-400")
+    (metric,) = (
+        w.metric
+        for w in alarm.watches.values()
+        if ("Reason", reason) in w.metric.dimensions
+    )
+    assert {alarm.period({metric: [9]}) for _ in range(5)} == {State.OK}
+    assert alarm.period({metric: [10]}) is State.ALARM
+
+
 def test_any_agent_of_a_large_fleet_rings_the_alarm_of_its_portion(
     large: Template,
 ) -> None:
     """One alarm takes ten metrics: the last agent must be in one as well."""
-    for runbook in ("dead-letters", "worker-at-cap", "queue-growing", "rule-lost"):
+    of_agents = ("dead-letters", "worker-at-cap", "queue-growing", "queue-standing")
+    for runbook in (*of_agents, "rule-lost"):
         watched = [
             watch.metric
             for alarm in alarms(large)

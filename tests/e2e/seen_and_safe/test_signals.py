@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.signers import compose
+from lambdas.shared import clock
 from lambdas.shared.observe import NAMESPACE
 from local import synth
 from local.demo import post, scenes
@@ -37,6 +40,7 @@ def emitted(seen: LocalStack, logs: Logs) -> set[Metric]:
     """The metrics of the demo's story, and of what it leaves out."""
     play_the_story(seen)
     send_what_is_skipped_or_unheard(seen)
+    send_what_is_refused_though_true(seen)
     tell_the_digest(seen)
     let_hours_pass(seen)
     return logs.metrics()
@@ -61,6 +65,26 @@ def send_what_is_skipped_or_unheard(stack: LocalStack) -> None:
     post.send(stack, "github", unheard)
 
     assert wait_for(lambda: _states(stack, first, second, "limited") == ENDS)
+
+
+def send_what_is_refused_though_true(stack: LocalStack) -> None:
+    def refused(source: str, without: str = "", method: str = "POST") -> str | None:
+        signed = compose(
+            "github",
+            "issues.opened",
+            secret=stack.secret(source),
+            at=clock.now(),
+            url=stack.webhook_url(source),
+        )
+        kept = {k: v for k, v in signed.headers.items() if k.lower() != without}
+        changed = replace(signed, headers=kept, method=method)
+        return post.send(stack, source, changed).error
+
+    assert refused("narrow") == "body_too_large"
+    assert refused("walled") == "not_allowed_ip"
+    assert refused("github", without="x-github-delivery") == "no_delivery_id"
+    assert refused("github", without="x-github-event") == "malformed"
+    assert refused("github", method="PUT") == "method_not_allowed"
 
 
 ENDS = {"SUCCEEDED", "SKIPPED"}
@@ -208,7 +232,8 @@ def test_dimensions_are_bounded_by_the_fleet_and_our_own_words(
 
     assert set(values) == {"Agent", "Reason", "Schedule", "Source", "Which"}
     assert values["Source"] <= {
-        *("github", "slack", "stripe", "linear", "roastery", "unknown")
+        *("github", "slack", "stripe", "linear", "roastery", "unknown"),
+        *("narrow", "walled"),
     }
     assert values["Which"] <= {"current", "previous"}
     assert "gopher" not in values["Source"]
