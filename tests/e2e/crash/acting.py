@@ -20,7 +20,12 @@ BAD = (
     *("unheard", "leave", "recurse", "no json", "twice"),
     *("late", "fork", "vanish", "hang"),
 )
-AGENTS = {"order.acted": "actor", "order.napped": "napper", "order.served": "waiter"}
+AGENTS = {
+    "order.acted": "actor",
+    "order.napped": "napper",
+    "order.served": "waiter",
+    "order.long": "marathon",
+}
 
 
 class Acting:

@@ -10,8 +10,8 @@ import pytest
 from local import up
 from local.home import Home
 from local.stack import LocalStack
-from tests.e2e.crash.acting import Misdeeds
-from tests.e2e.crash.till import Till
+from tests.e2e.crash.acting import Acting, Misdeeds
+from tests.e2e.crash.till import Order, Till
 
 FLEET = Path(__file__).parent / "fleet.toml"
 
@@ -22,11 +22,12 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     home = Home(tmp_path_factory.mktemp("crash") / "local")
     with up.running(home, fleet=FLEET) as running:
         running.behave("/deaf.example", honours_keys=False)
-        for agent in ("waiter", "stranger", "quitter"):
+        seconds = {"waiter": 20, "stranger": 20, "quitter": 20, "walker": 10}
+        for agent, limit in seconds.items():
             # So that a busy machine ends no attempt, only we do. A lease still ends
             # five seconds before its message shows.
             running.client("lambda").update_function_configuration(
-                FunctionName=running.functions[f"worker:{agent}"], Timeout=20
+                FunctionName=running.functions[f"worker:{agent}"], Timeout=limit
             )
         yield running
 
@@ -35,6 +36,12 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 def misdeeds(kitchen: LocalStack, till: Till) -> Misdeeds:
     """The worst agents, begun early: their letters take a minute and more."""
     return Misdeeds.begun(kitchen, till)
+
+
+@pytest.fixture(scope="session")
+def marathon(kitchen: LocalStack, till: Till) -> Acting:
+    """A run of six time limits' length, begun early."""
+    return Acting(kitchen, till, Order.new("order.long"))
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,8 @@ class Scenario:
 SERVED = Scenario(kind="order.served", agent="waiter", ends="SUCCEEDED")
 DEAF = Scenario(kind="order.deaf", agent="stranger", ends="SUCCEEDED")
 GIVEN_UP = Scenario(kind="order.given_up", agent="quitter", ends="DEAD")
-SCENARIOS = (SERVED, DEAF, GIVEN_UP)
+WALKED = Scenario(kind="order.walked", agent="walker", ends="SUCCEEDED")
+SCENARIOS = (SERVED, DEAF, GIVEN_UP, WALKED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
