@@ -72,7 +72,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lambdas.worker.polling")
     parser.add_argument(
         "--health",
-        default=ADDRESS,
+        default=_address(ADDRESS),
+        type=_address,
         metavar="HOST:PORT",
         help=f"where /healthz answers (default: {ADDRESS}; port 0: any; off: nowhere)",
     )
@@ -97,16 +98,30 @@ def _start(tell: Callable[[Happening], None]) -> ChildProcess:
     return ChildProcess(tell, os.environ, adopts=True)
 
 
-def _health(address: str, pulse: Pulse) -> str | None:
-    if address == "off":
+def _address(text: str) -> tuple[str, int] | None:
+    """Read ``HOST:PORT``; None: nowhere. No host is not every host."""
+    if text == "off":
         return None
-    host, _, port = address.rpartition(":")
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"want HOST:PORT or off, got {text!r}")
+    return host, int(port)
+
+
+def _health(address: tuple[str, int] | None, pulse: Pulse) -> str | None:
+    """Answer at ``address``; ends the process with a sentence where that is taken."""
+    if address is None:
+        return None
 
     def health() -> tuple[int, dict[str, object]]:
         report = pulse.report()
         return report.status, report.to_json()
 
-    return Healthz((host, int(port)), health).url
+    try:
+        return Healthz(address, health).url
+    except OSError as error:
+        host, port = address
+        sys.exit(f"bellhop: --health {host}:{port}: {error.strerror}")
 
 
 def _look_every_minute(agent: Agent, pulse: Pulse) -> None:

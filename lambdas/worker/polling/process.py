@@ -128,6 +128,9 @@ class ChildProcess:
 
     def _has_ended(self) -> None:
         """Return when it has, and leave it uncollected: its pid is nobody else's."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13
+            self._process.wait()
+            return
         with contextlib.suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
 

@@ -130,6 +130,7 @@ class Pulse:
         """Nothing is worked on any more."""
         with self._lock:
             self._run = {}
+            self._unwell.pop("the heartbeat", None)
             self._polled = self._turned = self._ticking()
 
     def stopping(self) -> None:

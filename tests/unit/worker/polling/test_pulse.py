@@ -110,6 +110,17 @@ def test_what_fails_for_a_minute_is_stuck_until_it_works(what: str) -> None:
     assert body.says == (200, "idle")
 
 
+def test_heartbeat_that_failed_is_forgotten_with_its_run() -> None:
+    body = Body()
+    body.pulse.began("m1")
+    body.pulse.fails("the heartbeat", "unreachable")
+    body.pulse.ended()
+
+    body.passes(61, polling=True)
+
+    assert body.says == (200, "idle")
+
+
 def test_worker_asked_to_stop_says_so_also_at_work() -> None:
     body = Body()
     body.pulse.began("m1")
