@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -104,6 +105,19 @@ def _app(
 
 
 @pytest.fixture
+def alone() -> tuple[str, ...]:
+    """What runs a command in a namespace that has no interface at all."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare on this machine to take the network away")
+    alone = (unshare, "--net", "--map-root-user")
+    probe = subprocess.run([*alone, "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        pytest.skip("this machine does not permit a network namespace")
+    return alone
+
+
+@pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     """A fleet file that can be deployed."""
     path = tmp_path / "fleet.toml"
@@ -184,15 +198,10 @@ def test_a_pinned_fleet_is_not_synthesised_for_another_region(
     assert "want the AWS profile to say eu-west-1, got us-east-1" in done.stderr
 
 
-def test_the_example_fleet_is_clean_and_needs_no_network(tmp_path: Path) -> None:
-    """With cdk-nag on, in a namespace that has no interface at all."""
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        pytest.skip("no unshare on this machine to take the network away")
-    alone = (unshare, "--net", "--map-root-user")
-    probe = subprocess.run([*alone, "true"], capture_output=True, check=False)
-    if probe.returncode != 0:
-        pytest.skip("this machine does not permit a network namespace")
+def test_the_example_fleet_is_clean_and_needs_no_network(
+    tmp_path: Path, alone: tuple[str, ...]
+) -> None:
+    """With cdk-nag on."""
     fleet = tmp_path / "fleet.toml"
     shutil.copyfile(ROOT / "fleet.toml", fleet)
 
@@ -201,6 +210,31 @@ def test_the_example_fleet_is_clean_and_needs_no_network(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "validation-report.json").exists()
     assert read(tmp_path / "out").outputs()["ApiUrl"]
+
+
+def test_containers_are_synthesised_without_docker_and_without_network(
+    fleet: Path, tmp_path: Path, alone: tuple[str, ...]
+) -> None:
+    """Their image is built when it is deployed, from the folder that lies there."""
+    fleet.write_text(f'{SMALL}compute = "fargate"\n', encoding="utf-8")
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+
+    done = _app(
+        fleet,
+        tmp_path / "out",
+        before=alone,
+        HOME=str(tmp_path),
+        PATH=str(nothing),
+        CDK_VALIDATION="false",
+    )
+
+    assert done.returncode == 0, done.stderr
+    assets = (tmp_path / "out/Bellhop.assets.json").read_text(encoding="utf-8")
+    (image,) = json.loads(assets)["dockerImages"].values()
+    assert image["source"]["platform"] == "linux/arm64"
+    folder = tmp_path / "out" / image["source"]["directory"]
+    assert {each.name for each in folder.iterdir()} == {"Dockerfile", "task"}
 
 
 def test_cdk_nag_stops_what_nobody_acknowledged(fleet: Path, tmp_path: Path) -> None:
