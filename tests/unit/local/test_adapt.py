@@ -112,3 +112,45 @@ def test_the_template_itself_is_not_touched() -> None:
     adapt(whole, is_judging=True)
 
     assert whole == before
+
+
+def test_what_runs_containers_is_left_out_with_the_alarms_of_it() -> None:
+    """What still names one of them names nothing, and the role of the task stays."""
+    cluster = {"Fn::GetAtt": ["Cluster", "Arn"]}
+    protection = {"Effect": "Allow", "Resource": {"Fn::Join": ["", [cluster, "/*"]]}}
+    given = {
+        "Resources": {
+            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {}},
+            "Net": {"Type": "AWS::EC2::VPC", "Properties": {}},
+            "Busy": {
+                "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+                "Properties": {},
+            },
+            "Work": {
+                "Type": "AWS::CloudWatch::Alarm",
+                "Properties": {"MetricName": "x", "AlarmActions": [{"Ref": "Busy"}]},
+            },
+            "Depth": {
+                "Type": "AWS::CloudWatch::Alarm",
+                "Properties": {"MetricName": "x", "AlarmActions": [{"Ref": "Topic"}]},
+            },
+            "Topic": {"Type": "AWS::SNS::Topic", "DependsOn": ["Net", "Role"]},
+            "Role": {
+                "Type": "AWS::IAM::Policy",
+                "Properties": {"PolicyDocument": {"Statement": [protection, ALLOW]}},
+            },
+        },
+        "Outputs": {"Cluster": {"Value": {"Ref": "Cluster"}}},
+    }
+    before = copy.deepcopy(given)
+
+    adapted, deviations = adapt(given, is_judging=False)
+
+    assert set(adapted["Resources"]) == {"Depth", "Topic", "Role"}
+    assert adapted["Resources"]["Topic"]["DependsOn"] == ["Role"]
+    policy = adapted["Resources"]["Role"]["Properties"]["PolicyDocument"]["Statement"]
+    assert policy[0]["Resource"] == {"Fn::Join": ["", ["left-out", "/*"]]}
+    assert policy[1] == ALLOW
+    assert adapted["Outputs"] == {"Cluster": {"Value": "left-out"}}
+    assert len(deviations) == 1
+    assert given == before
