@@ -41,10 +41,6 @@ class Interrupted(Exception):
     """The worker had to stop, and nothing of this attempt was saved."""
 
 
-class Stalled(Exception):
-    """The agent gave no sign of life for ``stall_seconds``."""
-
-
 class HandedOver(BaseException):
     """The agent has saved its work, and a later attempt goes on from there.
 
@@ -62,7 +58,6 @@ _CATEGORIES: tuple[tuple[type[BaseException], Category], ...] = (
     (TooOld, Category.TOO_OLD),
     (TooLong, Category.TOO_LONG),
     (Interrupted, Category.INTERRUPTED),
-    (Stalled, Category.STALLED),
     (GiveUp, Category.GAVE_UP),
     (InDoubt, Category.IN_DOUBT),
     (RetryLater, Category.PASSING),
@@ -94,7 +89,7 @@ def ending_of(
     is_last = delivery.receive_count >= agent.max_receives
     if is_last or isinstance(error, GiveUp | InDoubt):
         return Ending(state=State.DEAD, reason=reason)
-    if isinstance(error, Interrupted | Stalled):
+    if isinstance(error, Interrupted):
         return Ending(state=State.FAILED, reason=reason, due_ms=now_ms)
     wait = _asked_for(error)
     if wait is None:

@@ -14,7 +14,10 @@ from lambdas.worker.lease import Lease
 from tests.fakes.worker import Rig, World
 
 STALLED = Reason(
-    category=Category.ERROR, type="Stalled", message="no sign of life", fingerprint="f"
+    category=Category.STALLED,
+    type="Stalled",
+    message="no sign of life",
+    fingerprint="f",
 )
 
 
