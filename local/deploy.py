@@ -37,6 +37,11 @@ _REFUSED = {
     "AWS::CDK::Metadata",
 }
 
+_NONE = "is left out: the engine has none"
+_INSTEAD = {
+    "AWS::CloudWatch::CompositeAlarm": "is made by API, over the alarms that are there"
+}
+
 # The engine would start containers of its own, if there were Docker; local/workers.py
 # starts processes.
 _CONTAINERS = (
@@ -181,7 +186,7 @@ def _drop_refused(resources: Resources) -> list[str]:
     gone = {name for name, r in resources.items() if _is_refused(r)}
     kinds = sorted({_kind(resources.pop(name)) for name in gone})
     _forget(resources, gone)
-    return [f"{kind} is left out: the engine has none" for kind in kinds]
+    return [f"{kind} {_INSTEAD.get(kind, _NONE)}" for kind in kinds]
 
 
 def _forget(resources: Resources, gone: set[str]) -> None:

@@ -16,11 +16,32 @@ _SCHEDULE_EXTRAS = (
 
 
 def mend(deployed: Deployed, target: Target) -> None:
-    """Set what was dropped: table TTL and point-in-time recovery, schedule zones."""
+    """Set what was dropped: table TTL and point-in-time recovery, schedule zones.
+
+    And the alarm over alarms, over those that the engine has.
+    """
     for logical, properties in deployed.of_type("AWS::DynamoDB::Table"):
         _table(deployed.ids[logical], properties, target)
     for logical, properties in deployed.of_type("AWS::Scheduler::Schedule"):
         _schedule(deployed, deployed.ids[logical], properties, target)
+    for logical, properties in deployed.of_type("AWS::CloudWatch::CompositeAlarm"):
+        _page(deployed, logical, properties, target)
+
+
+def _page(
+    deployed: Deployed, logical: str, properties: dict[str, Any], target: Target
+) -> None:
+    """Make the alarm over alarms; one over an expression the engine has not."""
+    parts = properties["AlarmRule"]["Fn::Join"][1]
+    inside = [part["Fn::GetAtt"][0] for part in parts if isinstance(part, dict)]
+    there = [deployed.ids[name] for name in inside if name in deployed.ids]
+    target.client("cloudwatch").put_composite_alarm(
+        AlarmName=f"{deployed.name}-{logical}",
+        AlarmDescription=properties["AlarmDescription"],
+        AlarmRule=" OR ".join(f'ALARM("{name}")' for name in there),
+        AlarmActions=[deployed.ids[each["Ref"]] for each in properties["AlarmActions"]],
+        OKActions=[deployed.ids[each["Ref"]] for each in properties["OKActions"]],
+    )
 
 
 def _table(name: str, properties: dict[str, Any], target: Target) -> None:

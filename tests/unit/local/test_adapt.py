@@ -46,7 +46,7 @@ def test_refused_types_are_left_out_and_nothing_waits_for_them() -> None:
     assert "All" not in adapted["Resources"]
     assert adapted["Resources"]["Policy"]["DependsOn"] == ["Key"]
     assert deviations == [
-        "AWS::CloudWatch::CompositeAlarm is left out: the engine has none"
+        "AWS::CloudWatch::CompositeAlarm is made by API, over the alarms that are there"
     ]
 
 
