@@ -14,6 +14,9 @@ from local.demo.story import FLEET
 from local.home import ROOT, Home
 from local.stack import LocalStack
 
+# Scenes assert, too, in modules that are no tests.
+pytest.register_assert_rewrite("tests.e2e.long")
+
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:

@@ -1,7 +1,8 @@
-"""A stack of its own, without workers: each test starts, kills and stops its own."""
+"""A stack without workers: each scene starts, kills and stops its own."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,31 @@ from local import up
 from local.home import Home
 from local.stack import LocalStack
 from tests.e2e.crash.till import Till
+from tests.e2e.long.cast import CAST
 from tests.e2e.long.crew import Crew
 
-FLEET = Path(__file__).with_name("fleet.toml")
+# What an agent of each kind has beside its name; with short times.
+_KINDS = {
+    # Digs its steps one after another; asks nothing.
+    "digs": "stall_seconds = 30\ngrace_seconds = 5\nmax_receives = 10",
+    # Saves how far it has come, and hands over when it is asked to.
+    "delves": "stall_seconds = 30\ngrace_seconds = 10\nmax_receives = 3",
+    # Does what its order says; most of it bad.
+    "mines": "stall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
+}
+_ALONE = {"chaos": "digs", "outage": "digs"}
+
+_HEAD = '[sources.till]\nsender = "standard-webhooks"\n'
+_AGENT = """
+[agents.{name}]
+run = "agents.mine:{kind}"
+on = [{{ source = "till", kind = "order.{name}" }}]
+compute = "fargate"
+heartbeat_seconds = 4
+backoff_base_seconds = 1
+backoff_max_seconds = 1
+{keys}
+"""
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +47,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.fixture(scope="session")
 def mine(home: Home) -> Iterator[LocalStack]:
-    """The fleet of this folder, running."""
-    with up.running(home, fleet=FLEET, working=False) as running:
+    """One agent for each scene, and nobody who works for it yet."""
+    folder = home.folder.parent
+    shutil.copytree(Path(__file__).with_name("agents"), folder / "agents")
+    agents = _ALONE | {cast.agent: cast.does for cast in CAST}
+    tables = [
+        _AGENT.format(name=name, kind=kind, keys=_KINDS[kind])
+        for name, kind in agents.items()
+    ]
+    fleet = folder / "fleet.toml"
+    fleet.write_text("".join([_HEAD, *tables]), encoding="utf-8")
+    with up.running(home, fleet=fleet, working=False) as running:
         yield running
 
 

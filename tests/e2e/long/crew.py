@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -19,7 +18,7 @@ from typing import Any, Self
 from local import workers
 from local.home import Home, is_alive
 from local.stack import LocalStack, wait_for
-from tests.e2e.crash.till import Order, Till
+from tests.e2e.crash.till import Order
 
 _CHILD = "lambdas.worker.polling.child"
 
@@ -48,14 +47,13 @@ def command_of(pid: int) -> str:
         return ""
 
 
-def is_ours(pid: int, home: Home) -> bool:
-    """Say whether a process was started by a worker of the stack at ``home``."""
+def is_in(pid: int, folder: Path) -> bool:
+    """Say whether a process has its temporary files there: it is of that crew."""
     try:
         told = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
-    # The engine and its functions have the folder, but not the name.
-    return b"BELLHOP_CALLER=" in told and f"={home.wire}\0".encode() in told
+    return f"\0TMPDIR={folder}/".encode() in b"\0" + told
 
 
 @dataclass(kw_only=True)
@@ -113,6 +111,20 @@ class Worker:
         started = self.said("worker started")
         return bool(started) and self.health()[1]["state"] != "starting"
 
+    def cpu_seconds(self) -> float:
+        """Return what it and its child have used of a processor so far."""
+        total = 0
+        for pid in (self.pid, self.child):
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+            user, system = text.rpartition(")")[2].split()[11:13]
+            total += int(user) + int(system)
+        return total / os.sysconf("SC_CLK_TCK")
+
+    def megabytes(self) -> int:
+        """Return the memory that the supervisor holds."""
+        text = Path(f"/proc/{self.pid}/statm").read_text(encoding="utf-8")
+        return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024**2
+
     def send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
@@ -142,8 +154,7 @@ class Crew:
         for worker in self.workers:
             worker.send(signal.SIGCONT)
         workers.end(w.process for w in self.workers if w.is_running)
-        left = [pid for pid in pids() if is_ours(pid, self.home)]
-        for pid in left:
+        for pid in self.left_over():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -151,8 +162,9 @@ class Crew:
         """Start a worker of ``agent``; it is ready a moment later."""
         found = workers.environment_of(self.home, agent)
         assert found is not None
-        temp = self.folder / "tmp"
-        temp.mkdir(exist_ok=True)
+        # Below the folder that tells them apart, so that a child's own is, too.
+        temp = self.folder / "tmp" / "worker"
+        temp.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"worker-{len(self.workers)}.log"
         started = workers.start(
             {**found, "TMPDIR": str(temp), **environment}, log, "--health=127.0.0.1:0"
@@ -162,8 +174,9 @@ class Crew:
         return worker
 
     def left_over(self) -> list[int]:
-        """Return the processes of this stack's workers that still run."""
-        return [p for p in pids() if is_ours(p, self.home) and is_alive(p)]
+        """Return the processes of this crew that still run, whoever started them."""
+        temp = self.folder / "tmp"
+        return [pid for pid in pids() if is_in(pid, temp) and is_alive(pid)]
 
 
 @dataclass(kw_only=True)
@@ -173,14 +186,6 @@ class Digging:
     stack: LocalStack
     order: Order
     agent: str
-
-    @classmethod
-    def of(cls, stack: LocalStack, till: Till, kind: str, *do: str) -> Digging:
-        """Ring up an order; ``kind`` is ``dug`` or ``mined``."""
-        order = Order.new(f"order.{kind}", *do)
-        till.ring(order)
-        agent = {"dug": "digger", "mined": "miner"}[kind]
-        return cls(stack=stack, order=order, agent=agent)
 
     @property
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -232,8 +237,3 @@ class Digging:
             for dig in self.digs
             if dig["at"] > done.get(dig["number"], float("inf"))
         ]
-
-
-def until(moment: float) -> None:
-    """Sleep until then, by the monotonic clock."""
-    time.sleep(max(0.0, moment - time.monotonic()))

@@ -9,10 +9,13 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from local.home import Home
 from local.stack import LocalStack
 from tests.e2e.crash.till import Till
-from tests.e2e.long.crew import Crew, Digging, Worker
+from tests.e2e.long.crew import Crew, Worker
+from tests.e2e.long.scene import Play
 
+AGENT = "chaos"
 WORKERS = 4
 STEPS = "4"
 # Of real time between two misfortunes.
@@ -37,7 +40,7 @@ class Misfortune:
         self._strike(self.chance.choice(running), kind)
         self.goes_on()
         for _ in range(WORKERS - sum(w.is_running for w in self.crew.workers)):
-            self.crew.start("digger")
+            self.crew.start(AGENT)
 
     def goes_on(self, *, all_of_them: bool = False) -> None:
         """Let those go on whose pause is over."""
@@ -86,18 +89,17 @@ def tell(pid: int | None, number: signal.Signals) -> None:
 
 
 def test_each_run_ends_once_whatever_happens_to_its_workers(
-    mine: LocalStack, mine_till: Till, crew: Crew, full_size: bool
+    home: Home, mine: LocalStack, mine_till: Till, crew: Crew, full_size: bool
 ) -> None:
+    play = Play(home=home, stack=mine, till=mine_till, crew=crew, agent=AGENT)
     runs, limit = (100, 280.0) if full_size else (20, 90.0)
     seed = int(os.environ.get("BELLHOP_SEED") or random.SystemRandom().randrange(10**6))
     misfortune = Misfortune(crew, random.Random(seed))  # noqa: S311 - to be repeated
     print(f"seed {seed}: {runs} runs of {STEPS} steps over {WORKERS} workers")
     for _ in range(WORKERS):
-        crew.start("digger")
+        crew.start(AGENT)
     with ThreadPoolExecutor(8) as pool:
-        orders = list(
-            pool.map(lambda _: Digging.of(mine, mine_till, "dug", STEPS), range(runs))
-        )
+        orders = list(pool.map(lambda _: play.rings(STEPS), range(runs)))
 
     began, left = time.monotonic(), list(orders)
     while left and time.monotonic() < began + limit:
@@ -124,4 +126,4 @@ def test_each_run_ends_once_whatever_happens_to_its_workers(
         assert order.repeated() == []
         # One that was killed right after it had ended could not say so.
         assert told[order.order.event_id] <= 1
-    assert mine.dead_letters("digger") == 0
+    assert mine.dead_letters(AGENT) == 0

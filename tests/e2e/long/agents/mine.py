@@ -18,7 +18,7 @@ from agents.effects import http
 _EFFECTS = "https://honours.example"
 
 
-def dig(event: Event, run: Run) -> None:
+def digs(event: Event, run: Run) -> None:
     """Take as many steps, and have as many effects, as the order says."""
     order = event.payload["data"]["order"]
     for number in range(int(event.payload["data"]["do"][0])):
@@ -29,7 +29,20 @@ def dig(event: Event, run: Run) -> None:
         )
 
 
-def mine(event: Event, run: Run) -> None:
+def delves(event: Event, run: Run) -> None:
+    """Go on from where the last attempt has come to."""
+    order = event.payload["data"]["order"]
+    steps = int(event.payload["data"]["do"][0])
+    done = run.resumed_from or 0
+    while done < steps and run.keep_going():
+        shovel(order, done)
+        done += 1
+        run.checkpoint(done)
+    told = {"order": order, "number": done}
+    run.effect("cart", http.post, f"{_EFFECTS}/cart", told, repeatable=True)
+
+
+def mines(event: Event, run: Run) -> None:
     """Do each act, and take a step after it."""
     order = event.payload["data"]["order"]
     for number, act in enumerate(event.payload["data"]["do"]):
