@@ -28,6 +28,7 @@ from lambdas.worker.worker import runner_of
 
 # A sign of life at every line of a log would be a line a microsecond.
 _SIGN_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
 
 
 class HiddenByWord:
@@ -65,7 +66,9 @@ class Told:
     def listen(self) -> None:
         """Read until the supervisor is gone."""
         while True:
-            self.look(None)
+            # An agent that closes every file closes this one only once nobody waits on
+            # it: until then the supervisor would hold it for silent, not for gone.
+            self.look(_LOOK_SECONDS)
 
     def look(self, wait_seconds: float | None = 0) -> None:
         """Act on what has come.
