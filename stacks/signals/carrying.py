@@ -22,6 +22,7 @@ def alarms(fleet: Watched) -> list[Alarm]:
         *_functions(fleet, "Errors"),
         *_functions(fleet, "Throttles"),
         *_digest(fleet),
+        *_not_called(fleet),
     ]
 
 
@@ -37,6 +38,33 @@ def _digest(fleet: Watched) -> list[Alarm]:
             threshold=1,
             pages=False,
         )
+    ]
+
+
+def _not_called(fleet: Watched) -> list[Alarm]:
+    # A function that nobody calls has no errors, and what it would have told of is
+    # missed by nobody. (Watcher, planner and poller have beats of their own.)
+    hours = {"sweep": 3, "dlq_digest": 26}
+    return [
+        Alarm(
+            name="not-called",
+            meaning=f"{name} was not called: its schedule is disabled, or is gone.",
+            because=f"{of} hours; it is called every"
+            f" {'day' if name == 'dlq_digest' else 'quarter of an hour'}.",
+            metrics={"calls": _lambda("Invocations", fleet.functions[name])},
+            is_at_fault="<",
+            threshold=1,
+            period_seconds=3600,
+            least=of,
+            of=of,
+            missing="breaching",
+            # CloudWatch would count the hours before the deployment as silence.
+            warm_up_minutes=60 * (of + 1),
+            pages=False,
+            number=number,
+        )
+        for number, (name, of) in enumerate(hours.items(), start=1)
+        if name in fleet.functions
     ]
 
 

@@ -21,6 +21,7 @@ _NAMES = {
         "ConcurrentExecutions",
         "DestinationDeliveryFailures",
         "Errors",
+        "Invocations",
         "IteratorAge",
         "Throttles",
     ),
