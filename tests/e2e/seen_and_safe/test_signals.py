@@ -65,6 +65,7 @@ def send_what_is_skipped_or_unheard(stack: LocalStack) -> None:
     post.send(stack, "github", unheard)
 
     assert wait_for(lambda: _states(stack, first, second, "limited") == ENDS)
+    assert wait_for(lambda: _states(stack, first, second, "patient") == {"SUCCEEDED"})
 
 
 def send_what_is_refused_though_true(stack: LocalStack) -> None:
@@ -208,6 +209,12 @@ NOT_IN_THIS_RUN |= {
 # The poller's: this fleet has no feeds; tests/flows/poller holds them.
 NOT_IN_THIS_RUN |= {
     (name, names) for name in ("FeedRead", "FeedRefused") for names in ((), ("Source",))
+}
+# Of workers that poll, of which this fleet has none: see tests/e2e/long.
+NOT_IN_THIS_RUN |= {("RunsKilled", ("Agent", "Why")), ("RunsKilled", ("Why",))} | {
+    (name, names)
+    for name in ("HeartbeatsFailed", "WorkersStuck", "WorkersDegraded")
+    for names in ((), ("Agent",))
 }
 
 
