@@ -58,6 +58,7 @@ def _pytest(name: str, *arguments: str, aside: str | None = None) -> Stage:
 
 _DEAD_LETTERS = "tests/e2e/dead_letters"
 _SEEN_AND_SAFE = "tests/e2e/seen_and_safe"
+_LONG = "tests/e2e/long"
 
 STAGES = [
     Stage("format", [_BIN / "ruff", "format", "--check", "."]),
@@ -76,11 +77,13 @@ STAGES = [
         "end to end",
         "tests/e2e",
         *("-m", "not crash_matrix"),
-        *(f"--ignore={folder}" for folder in (_DEAD_LETTERS, _SEEN_AND_SAFE)),
+        *(f"--ignore={folder}" for folder in (_DEAD_LETTERS, _SEEN_AND_SAFE, _LONG)),
         aside="the path",
     ),
     _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix", aside="the crashes"),
     _pytest("seen and safe", _SEEN_AND_SAFE, aside="the crashes"),
+    # Its workers wait for leases and graces, and hardly need a core.
+    _pytest("long runs", _LONG, aside="the hours"),
 ]
 
 
