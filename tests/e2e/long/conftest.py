@@ -24,7 +24,7 @@ _KINDS = {
     # Does what its order says; most of it bad.
     "mines": "stall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
 }
-_ALONE = {"chaos": "digs", "outage": "digs"}
+_ALONE = {"chaos": "digs", "outage": "digs", "terminal": "digs"}
 
 _HEAD = '[sources.till]\nsender = "standard-webhooks"\n'
 _AGENT = """

@@ -13,6 +13,9 @@ from local.stack import LocalStack
 from tests.e2e.crash.till import Order, Till
 from tests.e2e.long.crew import Crew, Digging, Worker
 
+# They mostly wait; but each starts processes, and two cores can be had for that.
+_AT_ONCE = 7
+
 
 @dataclass(frozen=True, kw_only=True)
 class Play:
@@ -89,6 +92,7 @@ def play_all(
                 Play(home=home, stack=stack, till=till, crew=crew, agent=cast.agent)
             )
 
-    # A worker ends with the thread that has started it: each scene has its own.
-    with ThreadPoolExecutor(len(casts)) as pool:
+    # The receiver has started before workers take every core for their own start.
+    till.ring(Order.new("order.of-nobody"))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         return {cast.sentence: pool.submit(play, cast) for cast in casts}
