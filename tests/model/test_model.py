@@ -49,7 +49,7 @@ def test_model_finds_every_planted_fault(capsys: pytest.CaptureFixture[str]) -> 
         print()
         for result in results:
             rule = result.failure.rule if result.failure else "NOT FOUND"
-            print(f"{result.hunt.fault:<30}case {result.played:>4}  {rule}")
+            print(f"{result.hunt.fault:<36}case {result.played:>4}  {rule}")
         print(f"planted faults: {len(found)} of {len(results)} found")
     assert [result.hunt.fault for result in found] == FAULTS
     assert len(FAULTS) >= 8
