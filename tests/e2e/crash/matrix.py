@@ -168,19 +168,20 @@ def effects_of(stack: LocalStack, order: Order) -> Counter[str]:
 def letters_of(stack: LocalStack, agent: str) -> Counter[str]:
     """Count the dead letters of an agent by event; they are left where they are."""
     sqs, queue = stack.client("sqs"), stack.queues[agent]
-    found: Counter[str] = Counter()
+    # By message: on a busy machine the first may show again before the last is seen.
+    found: dict[str, str] = {}
     handles = []
     while messages := sqs.receive_message(
         QueueUrl=queue.dlq_url, MaxNumberOfMessages=10
     ).get("Messages", []):
         for message in messages:
-            found[_event_id(message)] += 1
+            found[message["MessageId"]] = _event_id(message)
             handles.append(message["ReceiptHandle"])
     for handle in handles:
         sqs.change_message_visibility(
             QueueUrl=queue.dlq_url, ReceiptHandle=handle, VisibilityTimeout=0
         )
-    return found
+    return Counter(found.values())
 
 
 def settle(stack: LocalStack, row: Row) -> None:
