@@ -16,12 +16,15 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from lambdas.shared.clock import Clock, rfc3339
 from lambdas.shared.fleet import Agent
 from lambdas.shared.fleet.hours import BusinessHours, business_hours
 from lambdas.worker.polling.hold import Ticking
+
+# What a worker lives by.
+Part = Literal["the queue", "the heartbeat", "the child"]
 
 # A queue or a ledger that was not reached for so long is an outage, not a hiccup.
 UNREACHABLE_SECONDS = 60
@@ -76,7 +79,7 @@ class Pulse:
         self._polled = self._turned = now
         self._run: dict[str, Any] = {}
         self._signed = now
-        self._unwell: dict[str, tuple[float, str]] = {}
+        self._unwell: dict[Part, tuple[float, str]] = {}
         self._is_started = self._is_stopping = False
 
     def started(self) -> None:
@@ -94,17 +97,15 @@ class Pulse:
         """The queue answered, with a message or without."""
         with self._lock:
             self._polled = self._turned = self._ticking()
-            self._unwell.pop("queue", None)
+            self._unwell.pop("the queue", None)
 
-    def fails(self, what: str, why: str) -> None:
-        """``what`` (the queue, the heartbeat, the child) does not work; since when
-        is kept from the first time on.
-        """
+    def fails(self, what: Part, why: str) -> None:
+        """``what`` does not work; since when is kept from the first time on."""
         with self._lock:
             since, _ = self._unwell.get(what, (self._ticking(), ""))
             self._unwell[what] = since, why
 
-    def works(self, what: str) -> None:
+    def works(self, what: Part) -> None:
         """It works again."""
         with self._lock:
             self._unwell.pop(what, None)

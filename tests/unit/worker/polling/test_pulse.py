@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lambdas.shared.fleet import Agent
-from lambdas.worker.polling.pulse import Pulse
+from lambdas.worker.polling.pulse import Part, Pulse
 from tests.fakes.clock import FakeClock
 
 AGENT = Agent(
@@ -95,7 +95,7 @@ def test_dead_poller_is_stuck() -> None:
 
 
 @pytest.mark.parametrize("what", ["the queue", "the heartbeat", "the child"])
-def test_what_fails_for_a_minute_is_stuck_until_it_works(what: str) -> None:
+def test_what_fails_for_a_minute_is_stuck_until_it_works(what: Part) -> None:
     """Counted from the first failure, however often it fails."""
     body = Body()
     for _ in range(6):
@@ -107,6 +107,16 @@ def test_what_fails_for_a_minute_is_stuck_until_it_works(what: str) -> None:
     assert body.says == (503, "stuck")
     assert body.pulse.report().why == f"{what} fails for 60 s: unreachable"
     body.pulse.works(what)
+    assert body.says == (200, "idle")
+
+
+def test_failed_poll_is_forgotten_once_the_queue_has_answered() -> None:
+    body = Body()
+    body.pulse.fails("the queue", "unreachable")
+    body.passes(10, polling=True)
+
+    body.passes(61, polling=True)
+
     assert body.says == (200, "idle")
 
 
