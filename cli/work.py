@@ -18,6 +18,9 @@ from lambdas.shared.settings import WorkerSettings
 # Written by the local stack beside stack.json: how it starts each worker.
 _WORKERS = "workers.json"
 
+# Of the terminal's own, which would outrank a profile.
+_KEYS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+
 # A poll that waits costs less, and a stop waits for it: the local queue costs nothing.
 _LOCAL_WAIT, _WAIT = "1", "20"
 
@@ -87,11 +90,14 @@ def _environment(target: Target, agent: Agent) -> dict[str, str]:
         agent_name=agent.name,
         queue_url=target.outputs[f"Queue{agent.logical_name}"],
     )
-    environment = {**os.environ, **agent.environment, **settings.to_env()}
+    reach = _reach(target)
+    outranked = _KEYS if "AWS_PROFILE" in reach else set()
+    ours = {name: v for name, v in os.environ.items() if name not in outranked}
+    environment = {**ours, **agent.environment, **settings.to_env()}
     environment["PYTHONPATH"] = str(ROOT)
     if target.fleet_file is not None:
         environment["BELLHOP_FLEET"] = str(target.fleet_file)
-    return {**environment, **_reach(target)}
+    return {**environment, **reach}
 
 
 def _reach(target: Target) -> dict[str, str]:

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from cli.target import ROOT, Target
 from tests.unit.cli.test_target_and_clock import up
 
 FLEET = """
@@ -120,3 +122,37 @@ def test_worker_that_never_heard_of_a_stack_says_so(
 
     assert code == 2
     assert "make up" in err
+
+
+def test_worker_of_a_deployed_stack_has_the_operators_rights_and_this_checkout(
+    folder: Path, became: Became, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address is AWS's own: nothing of the local stack is said."""
+    fleet = folder / "fleet.toml"
+    monkeypatch.setenv("BELLHOP_FLEET", str(fleet))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    (folder / "config").write_text("[profile ops]\nregion = eu-west-1\n")
+    target = Target(
+        name="Bellhop",
+        api_url="https://api.example",
+        ledger_table="ledger",
+        payload_bucket="payloads",
+        bus="bus",
+        outputs={"QueueDigger": "https://sqs.eu-west-1.amazonaws.com/1/digger"},
+        session=boto3.Session(profile_name="ops", region_name="eu-west-1"),
+    )
+    monkeypatch.setattr("cli.target.find", lambda **_: target)
+
+    code, _, _ = run("digger", "--stack", "Bellhop")
+
+    assert code == 0
+    assert became.command[-1] == "20"
+    told = became.environment
+    assert (told["AWS_PROFILE"], told["AWS_REGION"]) == ("ops", "eu-west-1")
+    assert told["QUEUE_URL"].endswith("/digger")
+    assert (told["DEPTH"], told["PYTHONPATH"]) == ("7", str(ROOT))
+    assert told["BELLHOP_FLEET"] == str(fleet)
+    # The terminal's own keys would outrank the profile.
+    assert "AWS_ACCESS_KEY_ID" not in told
+    assert "AWS_ENDPOINT_URL" not in told
+    assert "BELLHOP_WORLD_URL" not in told
