@@ -140,7 +140,8 @@ def _look(session: Session, calendar: Calendar, days: int | None) -> _Look:
         secret = parse(calendar.secret_name, store.fetch(calendar.secret_name))
         # All of it: what the planner has kept of an earlier look is the planner's.
         anew = Record(calendar=calendar.name, since=record.since)
-        reading = _read(calendar, window, anew, secret.current)
+        with target.outside():
+            reading = _read(calendar, window, anew, secret.current)
         return _planned(calendar, reading, known, record, now, days)
     except BellhopError as error:
         tasks = tuple(sorted(known.values(), key=lambda task: task.begin_at))

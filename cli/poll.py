@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +11,11 @@ import typer
 from cli.output import FOUND, CliError, UsageError
 from cli.quiet import quiet
 from cli.session import Session, verb
-from cli.target import Target
 from lambdas.shared import clock
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.event import Event
 from lambdas.shared.fleet import Feed, Fleet, FleetError, load
 from lambdas.shared.ledger import Audit
-from lambdas.shared.outside import WORLD_URL_VARIABLE
 
 if TYPE_CHECKING:
     from lambdas.poller.poller import Look, Poller
@@ -78,7 +73,7 @@ def poll(
 
 
 def _poll(session: Session, source: str) -> None:
-    with quiet(), _outside(session.target):
+    with quiet(), session.target.outside():
         said = _poller(session, source).poll(source, again=True)
     state = str(said["state"])
     session.target.ledger.audit(
@@ -103,25 +98,10 @@ def _poll(session: Session, source: str) -> None:
 def _now(session: Session, source: str) -> Look:
     """Look at a deployed feed, against what its stack knows."""
     try:
-        with _outside(session.target):
+        with session.target.outside():
             return _poller(session, source).preview(source)
     except BellhopError as error:
         raise CliError(f"{source}: not obeyed: {error}") from error
-
-
-@contextlib.contextmanager
-def _outside(target: Target) -> Iterator[None]:
-    """Let what is called be the local stack's outside world, where it is that stack."""
-    before = os.environ.get(WORLD_URL_VARIABLE)
-    if target.world_url:
-        os.environ[WORLD_URL_VARIABLE] = target.world_url
-    try:
-        yield
-    finally:
-        if target.world_url:
-            del os.environ[WORLD_URL_VARIABLE]
-        if before is not None:
-            os.environ[WORLD_URL_VARIABLE] = before
 
 
 def _poller(session: Session, source: str) -> Poller:

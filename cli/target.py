@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import getpass
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from lambdas.shared.adapters.dynamodb import DynamoTable
 from lambdas.shared.adapters.s3 import S3Bodies
 from lambdas.shared.fleet import Fleet, FleetError, load
 from lambdas.shared.ledger import TableLedger
+from lambdas.shared.outside import WORLD_URL_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL_FOLDER_VARIABLE = "BELLHOP_LOCAL_FOLDER"
@@ -89,6 +91,23 @@ class Target:
             return getpass.getuser()
         arn: str = self.client("sts").get_caller_identity()["Arn"]
         return arn
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """Let what is called inside be the local stack's outside world, if it is one.
+
+        A feed's address leads there for its functions, too.
+        """
+        before = os.environ.get(WORLD_URL_VARIABLE)
+        if self.world_url:
+            os.environ[WORLD_URL_VARIABLE] = self.world_url
+        try:
+            yield
+        finally:
+            if self.world_url:
+                del os.environ[WORLD_URL_VARIABLE]
+            if before is not None:
+                os.environ[WORLD_URL_VARIABLE] = before
 
     def now(self) -> datetime:
         """Return the time as the stack sees it."""

@@ -36,7 +36,6 @@ def bellhop(planned: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what runs the command line against the stack, and reads its JSON."""
     monkeypatch.setenv("BELLHOP_LOCAL_FOLDER", str(planned.clock_file.parent))
     monkeypatch.setenv("BELLHOP_FLEET", str(FLEET))
-    monkeypatch.setenv("BELLHOP_WORLD_URL", planned.world_url)
 
     def run(*words: str) -> Any:
         result = CliRunner().invoke(app, [*words, "--local", "--json"])

@@ -15,6 +15,7 @@ from cli.main import app
 from cli.output import UsageError
 from cli.target import find
 from cli.times import duration, instant
+from lambdas.shared.outside import address
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
@@ -67,6 +68,19 @@ def test_local_stack_that_is_not_up_ends_with_3(folder: Path) -> None:
 
     assert code == 3
     assert err == "bellhop: the local stack is not up; start it with `make up`\n"
+
+
+def test_what_is_called_for_a_local_stack_is_its_outside_world_and_then_the_real_one(
+    folder: Path,
+) -> None:
+    up(folder)
+
+    target = find(local=True, stack=None, profile=None, region=None)
+    with target.outside():
+        within = address("https://feeds.example/team.ics")
+
+    assert within == "http://127.0.0.1:9/feeds.example/team.ics"
+    assert address("https://feeds.example/") == "https://feeds.example/"
 
 
 def test_fleet_of_a_local_stack_is_the_one_that_was_deployed(folder: Path) -> None:
