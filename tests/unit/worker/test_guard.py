@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 from pathlib import Path
-
-import boto3
-import pytest
 
 from tests.fakes.worker import Rig
 
@@ -54,16 +49,3 @@ def test_each_delivery_has_a_layer_and_a_token_of_its_own() -> None:
     rig.deliver("m2", generation=1)
 
     assert len(set(tokens)) == 2
-
-
-def test_importing_the_handler_touches_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a client was made while a module was imported")
-
-    for name in [name for name in sys.modules if name.startswith("lambdas.worker")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(boto3, "client", refuse)
-
-    importlib.import_module("lambdas.worker.handler")
