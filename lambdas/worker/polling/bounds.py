@@ -16,6 +16,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 _IS_LINUX = sys.platform == "linux"
 
+# What a script had started before it became this process: not ours to end.
+_inherited: set[int] = set()
+
 
 def end_with(parent: int) -> None:
     """Let this process end when ``parent`` does, and take signals again.
@@ -58,6 +61,7 @@ def data_megabytes(pid: int) -> int:
 
 def adopt_strays() -> None:
     """Become the parent of what our children leave behind, as process 1 is."""
+    _inherited.update(strays(None))
     if _IS_LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
@@ -68,7 +72,7 @@ def strays(known: int | None) -> Iterator[int]:
         return
     me = os.getpid()
     for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or int(entry.name) == known:
+        if not entry.name.isdigit() or int(entry.name) in {known, *_inherited}:
             continue
         try:
             stat = Path(entry.path, "stat").read_text("utf-8", "replace")

@@ -131,6 +131,8 @@ class ChildHost:
         self._limit = limit
         self._ticking = ticking
         self._signed = float("-inf")
+        self._pid = os.getpid()
+        self._is_over = False
 
     @property
     def stopping(self) -> bool:
@@ -156,12 +158,21 @@ class ChildHost:
         )
 
     def alive(self) -> None:
-        """See Host."""
+        """See Host. What the agent forked is no sign of life of its run."""
+        if self._is_over or os.getpid() != self._pid:
+            return
         self._told.look()
         now = self._ticking()
         if now - self._signed >= _SIGN_SECONDS:
             self._signed = now
             self._lines.hint(alive=True)
+
+    def over(self) -> None:
+        """Give no sign from here on: a thread that outlives its run may still log.
+
+        It would keep the next run alive, which may hang.
+        """
+        self._is_over = True
 
 
 class Child:
@@ -200,6 +211,7 @@ class Child:
         try:
             verdict, is_done = self._verdict(line["run"], host)
         finally:
+            host.over()
             self._told.hold(None)
         return {
             "verdict": verdict,
