@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -182,18 +182,8 @@ def _fill(
     for deviation in deployed.deviations:
         say(f"  not as in AWS: {deviation}")
     loaded = fleets.load(fleet)
-    made = {secret["Name"] for _, secret in deployed.of_type(_SECRET)}
-    # A sender that proves itself with a public key it publishes has no secret.
-    secret_ids = {
-        name: source.secret_name
-        for name, source in loaded.sources.items()
-        if source.secret_name in made
-    }
-    _set_secrets(client, secret_ids.values())
-    if loaded.digest is not None:
-        client("secretsmanager").put_secret_value(
-            SecretId=loaded.digest.secret_name, SecretString=_SLACK
-        )
+    secret_ids = _secret_ids(loaded, deployed)
+    _set_secrets(client, secret_ids.values(), loaded)
     _make_tokens(client, {name for a in loaded.agents.values() for name in a.secrets})
     running = workers.Engine(
         client=client, endpoint=kept["endpoint"], world_url=kept["world_url"]
@@ -203,6 +193,19 @@ def _fill(
     told = _told(home, kept, deployed, loaded, secret_ids)
     write_json(home.stack_file, told)
     return from_json(told)
+
+
+def _secret_ids(fleet: fleets.Fleet, deployed: deploy.Deployed) -> dict[str, str]:
+    """Return the secret of each source that has one.
+
+    A sender that proves itself with a public key it publishes has none.
+    """
+    made = {secret["Name"] for _, secret in deployed.of_type(_SECRET)}
+    return {
+        name: source.secret_name
+        for name, source in fleet.sources.items()
+        if source.secret_name in made
+    }
 
 
 def _await_keeper(home: Home, held: Keeper) -> dict[str, Any]:
@@ -216,8 +219,10 @@ def _await_keeper(home: Home, held: Keeper) -> dict[str, Any]:
     raise LocalError("the local stack did not start:\n" + "\n".join(words[-10:]))
 
 
-def _set_secrets(client: Callable[[str], Any], ids: Any) -> None:
-    """Give every source a made-up secret that fits each kind of sender.
+def _set_secrets(
+    client: Callable[[str], Any], ids: Iterable[str], fleet: fleets.Fleet
+) -> None:
+    """Give every source a made-up secret that fits each kind of sender; so the digest.
 
     The random value that the stack created refuses everything, as it should;
     ``whsec_`` and base64 is text to most senders and a key to Standard Webhooks.
@@ -226,6 +231,10 @@ def _set_secrets(client: Callable[[str], Any], ids: Any) -> None:
         value = base64.b64encode(secrets.token_bytes(32)).decode()
         client("secretsmanager").put_secret_value(
             SecretId=secret_id, SecretString=f"whsec_{value}"
+        )
+    if fleet.digest is not None:
+        client("secretsmanager").put_secret_value(
+            SecretId=fleet.digest.secret_name, SecretString=_SLACK
         )
 
 
