@@ -111,7 +111,7 @@ def test_each_run_ends_once_whatever_happens_to_its_workers(
     time.sleep(2)
 
     states = Counter(order.state for order in orders)
-    attempts = sorted(int(order.run["attempt"]) for order in orders)
+    attempts = sorted(int(order.run.get("attempt", 0)) for order in orders)
     told = Counter(
         line["event_id"] for w in crew.workers for line in w.said("run succeeded")
     )
