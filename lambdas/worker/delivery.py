@@ -6,12 +6,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from lambdas.shared.clock import rfc3339
 from lambdas.shared.event import Content, Event, event_id
 
 _OURS = "bellhop."
+
+
+class Visibility(Protocol):
+    """How long a received message stays hidden from everybody."""
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        """Show it again ``seconds`` from now. Raises Unavailable, Misconfigured."""
+        ...
 
 
 class NotOurs(Exception):

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from aws_lambda_powertools.utilities.idempotency import (
     IdempotencyConfig,
@@ -30,7 +29,7 @@ from lambdas.worker import agent as agents
 from lambdas.worker import telling
 from lambdas.worker.checkpoints import Checkpoints
 from lambdas.worker.claim import Claim, Verdict
-from lambdas.worker.delivery import Delivery, Message
+from lambdas.worker.delivery import Delivery, Message, Visibility
 from lambdas.worker.ending import OverLimit, TooLong, TooOld, ending_of, reason_of
 from lambdas.worker.handover import Handover
 from lambdas.worker.holding import Ending
@@ -41,18 +40,10 @@ from lambdas.worker.runs import Ended, RunRow
 from lambdas.worker.steps import Steps
 
 # SQS keeps a message hidden for 12 hours at most, counted from its receive.
-LONGEST_HIDDEN_SECONDS = 12 * 60 * 60
+_SQS_HIDES_SECONDS = 12 * 60 * 60
 
 # No later attempt follows by itself.
 _OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED})
-
-
-class Visibility(Protocol):
-    """How long a received message stays hidden from everybody."""
-
-    def hide(self, receipt: str, seconds: int) -> None:
-        """Show it again ``seconds`` from now. Raises Unavailable, Misconfigured."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +282,7 @@ class Runner:
         if due_ms is None:
             return
         hidden_ms = max(0, now_ms - delivery.first_received_ms)
-        longest = LONGEST_HIDDEN_SECONDS - math.ceil(hidden_ms / 1000)
+        longest = _SQS_HIDES_SECONDS - math.ceil(hidden_ms / 1000)
         seconds = min(max(0, math.ceil((due_ms - now_ms) / 1000)), longest)
         if seconds < 0:
             return

@@ -21,9 +21,9 @@ from lambdas.shared.secrets import Secrets
 from lambdas.shared.ticks import Ticks
 from lambdas.worker import telling
 from lambdas.worker.claim import Verdict
-from lambdas.worker.delivery import Message, NotOurs
+from lambdas.worker.delivery import Message, NotOurs, Visibility
 from lambdas.worker.host import LambdaHost, TimeLeft
-from lambdas.worker.runner import Ports, Runner, Visibility
+from lambdas.worker.runner import Ports, Runner
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord

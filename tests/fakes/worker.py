@@ -75,7 +75,7 @@ class Invocation(FakeTime):
 
 
 class FakeQueue:
-    """A :class:`lambdas.worker.runner.Visibility`; ``hidden`` says what was asked."""
+    """A :class:`lambdas.worker.delivery.Visibility`; ``hidden`` says what was asked."""
 
     def __init__(self) -> None:
         self.hidden: list[tuple[str, int]] = []

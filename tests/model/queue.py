@@ -47,7 +47,7 @@ class Letter:
 
 
 class ModelQueue:
-    """A :class:`lambdas.worker.runner.Visibility` and the other side of it."""
+    """A :class:`lambdas.worker.delivery.Visibility` and the other side of it."""
 
     def __init__(self, clock: FakeClock, *, visibility_ms: int, receives: int) -> None:
         self.letters: dict[str, Letter] = {}

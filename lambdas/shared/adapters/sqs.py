@@ -35,7 +35,7 @@ class SqsSender:
 
 
 class SqsVisibility:
-    """A :class:`lambdas.worker.runner.Visibility` on one queue."""
+    """A :class:`lambdas.worker.delivery.Visibility` on one queue."""
 
     def __init__(self, url: str, client: Callable[[], SQSClient] = _client) -> None:
         """Speak of messages of the queue at ``url``."""

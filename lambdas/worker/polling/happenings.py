@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from lambdas.worker.polling.heartbeat import Hiding
+from lambdas.worker.delivery import Visibility
 from lambdas.worker.polling.hold import Hold
 from lambdas.worker.polling.process import ChildProcess, Gone, Said
 
 
-class Inbox(Hiding, Protocol):
+class Inbox(Visibility, Protocol):
     """The agent's queue. Every call raises Unavailable or Misconfigured."""
 
     def receive(

@@ -14,20 +14,13 @@ from typing import Protocol
 from lambdas.shared.clock import Clock, milliseconds
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.table import Table
+from lambdas.worker.delivery import Visibility
 from lambdas.worker.holding import Holding, renew
 from lambdas.worker.polling.hold import Hold, Ticking
 
 # A failed beat is repeated after this part of the period.
 _SOONER = 4
 _MOMENT_SECONDS = 0.5
-
-
-class Hiding(Protocol):
-    """The queue, as far as the heartbeat needs it."""
-
-    def hide(self, receipt: str, seconds: int) -> None:
-        """Show the message ``seconds`` from now. Raises Unavailable, Misconfigured."""
-        ...
 
 
 class Told(Protocol):
@@ -50,7 +43,7 @@ class Told(Protocol):
 class World:
     """What a heartbeat needs of the world."""
 
-    queue: Hiding
+    queue: Visibility
     table: Table
     clock: Clock
     ticking: Ticking
