@@ -12,51 +12,28 @@ HELLO = f"{GITHUB}[agents.hello]\n{AGENT}"
 
 
 def _traits(name: str) -> SimpleNamespace:
-    known = {
-        "github": SimpleNamespace(
-            has_delivery_id=True,
-            needs_public_url=False,
-            gives_up_after_seconds=10,
-            options=(),
-            required={},
-            forms={},
-        ),
-        "datadog": SimpleNamespace(
-            has_delivery_id=False,
-            needs_public_url=False,
-            gives_up_after_seconds=10,
-            options=("site",),
-            required={},
-            forms={},
-        ),
-        "twilio": SimpleNamespace(
-            has_delivery_id=True,
-            needs_public_url=True,
-            gives_up_after_seconds=15,
-            options=(),
-            required={},
-            forms={},
-        ),
-        "sentry": SimpleNamespace(
-            has_delivery_id=True,
-            needs_public_url=False,
-            gives_up_after_seconds=1,
-            options=(),
-            required={},
-            forms={},
-        ),
-        "aws-sns": SimpleNamespace(
-            has_delivery_id=True,
-            needs_public_url=False,
-            gives_up_after_seconds=15,
-            options=("topics", "owner"),
-            required={"topics": "texts", "owner": "text"},
-            forms={},
-        ),
+    usual = {
+        "has_delivery_id": True,
+        "needs_public_url": False,
+        "gives_up_after_seconds": 10,
+        "options": (),
+        "required": {},
+        "forms": {},
+    }
+    known: dict[str, dict[str, object]] = {
+        "github": {},
+        "datadog": {"has_delivery_id": False, "options": ("site",)},
+        "twilio": {"needs_public_url": True, "gives_up_after_seconds": 15},
+        "sentry": {"gives_up_after_seconds": 1},
+        "aws-sns": {
+            "gives_up_after_seconds": 15,
+            "options": ("topics", "owner"),
+            "required": {"topics": "texts", "owner": "text"},
+        },
     }
     if name not in known:
         raise LookupError(f"no sender {name!r}")
-    return known[name]
+    return SimpleNamespace(**usual | known[name])
 
 
 def problems(text: str) -> list[str]:
