@@ -12,6 +12,7 @@ from lambdas.shared.fleet.sources import (
     A_SECRET_NAME,
     JSON_PATH,
     SECRET_NAME,
+    refuse_shared_secrets,
 )
 from lambdas.shared.fleet.timetable import RATE, read_cron, read_timezone
 
@@ -45,15 +46,8 @@ def read_feeds(
     ``sources`` are the others: no two share a secret.
     """
     feeds = {name: _feed(name, table) for name, table in tables.items()}
-    owners = {source.secret_name: name for name, source in sources.items()}
-    for name, feed in feeds.items():
-        owner = owners.setdefault(feed.secret_name, name)
-        if owner != name:
-            tables[name].problem(
-                "secret_name",
-                f"{feed.secret_name!r} is the secret of source {owner!r} too;"
-                " want one secret per source",
-            )
+    secret_names = {name: feed.secret_name for name, feed in feeds.items()}
+    refuse_shared_secrets(tables, secret_names, sources)
     return feeds
 
 

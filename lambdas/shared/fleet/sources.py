@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, cast
 
 from lambdas.shared.errors import Misconfigured
@@ -89,16 +90,25 @@ def read_sources(
     sources = {
         name: _source(name, table, find_traits) for name, table in tables.items()
     }
-    owners: dict[str, str] = {}
-    for name, source in sources.items():
-        owner = owners.setdefault(source.secret_name, name)
+    refuse_shared_secrets(tables, {n: s.secret_name for n, s in sources.items()})
+    return sources
+
+
+def refuse_shared_secrets(
+    tables: Mapping[str, Table],
+    secret_names: Mapping[str, str],
+    others: Mapping[str, Source] = MappingProxyType({}),
+) -> None:
+    """Tell of each source whose secret is that of one before it, or of ``others``."""
+    owners = {source.secret_name: name for name, source in others.items()}
+    for name, secret_name in secret_names.items():
+        owner = owners.setdefault(secret_name, name)
         if owner != name:
             tables[name].problem(
                 "secret_name",
-                f"{source.secret_name!r} is the secret of source {owner!r} too;"
+                f"{secret_name!r} is the secret of source {owner!r} too;"
                 " want one secret per source",
             )
-    return sources
 
 
 def slow_to_start(
