@@ -56,11 +56,6 @@ class Group:
         return min(letter.died_ms for letter in self.letters)
 
     @property
-    def newest_ms(self) -> int:
-        """When its last letter died."""
-        return max(letter.died_ms for letter in self.letters)
-
-    @property
     def expires_ms(self) -> int:
         """When SQS drops the first of its letters."""
         return min(letter.expires_ms for letter in self.letters)

@@ -24,9 +24,6 @@ class Blame(StrEnum):
     UNDELIVERABLE = "undeliverable"
 
 
-# Those that say something about the other side, and nothing about the agent.
-VENDORS = frozenset({Blame.DOWNSTREAM_UNAVAILABLE, Blame.RATE_LIMITED, Blame.TIMEOUT})
-
 _STATUS = re.compile(
     r"(?i:(?<![a-z])(?:code|status(?:[ _]code)?|http(?:\w*error)?(?:/\d(?:\.\d)?)?)"
     r"(?:['\"]?: ?|[=\s]\s*)['\"]?)([1-5]\d\d)(?!\d)"
