@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,11 +17,11 @@ from local import up
 from local.demo.telling import is_done
 from local.home import ROOT, Home
 from local.stack import LocalStack, wait_for
+from tests.e2e.pages import follow, write
 
 PAGE = (ROOT / "docs/howto/run-for-hours.md").read_text(encoding="utf-8")
 AGENT = "page-counter"
 PAGES = 16
-_FILE = re.compile(r"\*\*`([^`]+)`\*\*.*?\n\s*```\w+\n(.*?)\n\s*```", re.S)
 _COMMANDS = re.compile(r"^ *```sh\n(.*?)\n\s*```", re.S | re.M)
 
 
@@ -31,14 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the page writes, each file where it says; the table beside a source."""
     folder = tmp_path_factory.mktemp("hours")
     (folder / ".venv").symlink_to(ROOT / ".venv")
-    steps = re.split(r"^\d\. ", PAGE, flags=re.M)[1:]
-    found = [m.groups() for step in steps if (m := _FILE.match(step))]
-    for name, text in found:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(textwrap.dedent(text) + "\n", encoding="utf-8")
+    names = write(folder, PAGE)
     table = (folder / "fleet.toml").read_text(encoding="utf-8")
     (folder / "fleet.toml").write_text(f"[sources.github]\n\n{table}", encoding="utf-8")
-    assert [name for name, _ in found] == ["agents/page_counter.py", "fleet.toml"]
+    assert names == ["agents/page_counter.py", "fleet.toml"]
     return folder
 
 
@@ -51,26 +46,6 @@ def commands() -> list[str]:
 def stack(folder: Path) -> Iterator[LocalStack]:
     with up.running(Home(folder / ".local"), fleet=folder / "fleet.toml") as running:
         yield running
-
-
-def follow(folder: Path, block: str) -> str:
-    """Run a block of commands as somebody would who stands in ``folder``."""
-    done = subprocess.run(
-        ["/bin/sh", "-euc", block],
-        cwd=folder,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
-            "BELLHOP_FLEET": str(folder / "fleet.toml"),
-            "BELLHOP_LOCAL_FOLDER": str(folder / ".local"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def lines(folder: Path, message: str) -> list[dict[str, object]]:

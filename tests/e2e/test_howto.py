@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ import pytest
 from local.demo.telling import is_done
 from local.home import ROOT, Home
 from local.stack import LocalStack, connect, wait_for
+from tests.e2e.pages import files_of
 
 # Made once for this checkout and named after their content: a copy may share them.
 SHARED = (".venv", ".venv-engine", ".build")
 
-_FILE = re.compile(r"\*\*`([^`]+)`\*\*.*?\n\s*```\w+\n(.*?)\n\s*```", re.S)
 _COMMANDS = re.compile(r"```sh\n(.*?)\n\s*```", re.S)
 
 
@@ -38,12 +37,7 @@ class Page:
     @property
     def files(self) -> dict[str, str]:
         """What is written where; the step names the file in bold type."""
-        found = {}
-        for step in re.split(r"^\d\. ", self.text, flags=re.M)[1:]:
-            if match := _FILE.match(step):
-                path, block = match.groups()
-                found[path] = textwrap.dedent(block) + "\n"
-        return found
+        return files_of(self.text)
 
     @property
     def commands(self) -> list[str]:

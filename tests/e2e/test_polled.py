@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -16,9 +14,9 @@ import pytest
 from local import up
 from local.home import ROOT, Home
 from local.stack import LocalStack, wait_for
+from tests.e2e.pages import follow, write
 
 PAGE = (ROOT / "docs/howto/poll-a-feed.md").read_text(encoding="utf-8")
-_FILE = re.compile(r"\*\*`([^`]+)`\*\*.*?\n\s*```\w+\n(.*?)\n\s*```", re.S)
 _COMMANDS = re.compile(r"^( *)```sh\n(.*?)\n\s*```", re.S | re.M)
 FEED = "https://github.com/aws/aws-cdk/releases.atom"
 
@@ -27,39 +25,15 @@ FEED = "https://github.com/aws/aws-cdk/releases.atom"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the page writes, each file where it says; the agents are the fleet's own."""
     folder = tmp_path_factory.mktemp("polled")
-    steps = re.split(r"^\d\. ", PAGE, flags=re.M)[1:]
-    found = [match.groups() for step in steps if (match := _FILE.match(step))]
-    for name, text in found:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(textwrap.dedent(text) + "\n", encoding="utf-8")
+    names = write(folder, PAGE)
     (folder / ".venv").symlink_to(sys.prefix)
-    assert [name for name, _ in found] == ["agents/release_watch.py", "fleet.toml"]
+    assert names == ["agents/release_watch.py", "fleet.toml"]
     return folder
 
 
 @pytest.fixture(scope="module")
 def commands() -> list[str]:
     return [textwrap.dedent(block) for _, block in _COMMANDS.findall(PAGE)]
-
-
-def follow(folder: Path, block: str) -> str:
-    """Run a block of commands as somebody would who stands in ``folder``."""
-    done = subprocess.run(
-        ["/bin/sh", "-euc", block],
-        cwd=folder,
-        env={
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
-            "BELLHOP_FLEET": str(folder / "fleet.toml"),
-            "BELLHOP_LOCAL_FOLDER": str(folder / ".local"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
