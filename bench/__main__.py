@@ -1,4 +1,4 @@
-"""``make bench``: every number that DESIGN holds, beside its bound.
+"""``make bench``: every number of docs/reference/performance.md, beside its bound.
 
 Exit code 1 when one is outside of it. ``python -m bench NAME ...`` measures
 only the subjects named.

@@ -20,7 +20,7 @@ LONGEST_TEXT = 256
 # More than any float holds is infinite to a parser of JSON, or refused by it.
 _LONGEST_NUMBER_BITS = 1023
 
-# What may travel on the bus beside the ids (DESIGN: flat, at most 4 KB).
+# What may travel on the bus beside the ids: values to match on, never the payload.
 MOST_FACT_BYTES = 4096
 
 _DIGITS = re.compile(r"[0-9]{1,16}")

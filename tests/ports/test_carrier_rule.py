@@ -1,4 +1,6 @@
-"""Who may claim a run, and what every other message does: CONTRACTS, line by line.
+"""Who may claim a run, and what every other message does: the table, line by line.
+
+The table is in docs/reference/guarantees.md, "What a message may do".
 
 The same on the table in memory and on DynamoDB as moto plays it. (moto is not
 atomic under threads: races are shown on the local engine.)

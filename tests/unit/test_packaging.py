@@ -19,7 +19,7 @@ from local.setup.deps import zipped_bytes
 from stacks import packaging
 from tests.unit.receiver import signed
 
-# DESIGN: more than this slows the cold start of every function.
+# More than this slows the cold start of every function.
 CORE_BUDGET_BYTES = 2_300_000
 
 
