@@ -48,7 +48,7 @@ CASES += [(*each, Misconfigured) for each in LASTING]  # type: ignore[misc]
 
 @pytest.mark.parametrize(("code", "status", "kind"), CASES, ids=[c[0] for c in CASES])
 @pytest.mark.parametrize("operation", ["put_item", "update_item", "get_item", "query"])
-def test_refusal_of_dynamodb(
+def test_refusal_of_dynamodb_says_whether_it_passes(
     operation: str, code: str, status: int, kind: type[Exception]
 ) -> None:
     client = aws.client("dynamodb")
@@ -74,7 +74,9 @@ def test_refusal_of_dynamodb(
         ("NoSuchBucket", 404, Misconfigured),
     ],
 )
-def test_refusal_of_s3(code: str, status: int, kind: type[Exception]) -> None:
+def test_refusal_of_s3_says_whether_it_passes(
+    code: str, status: int, kind: type[Exception]
+) -> None:
     client = aws.client("s3")
     bodies = S3Bodies("payloads", lambda: client)
 

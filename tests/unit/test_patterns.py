@@ -132,7 +132,9 @@ def _on(rule: Any) -> dict[str, Any]:
         ([{"exists": False}], [], True),
     ],
 )
-def test_rule(rule: list[Any], value: Any, expected: bool) -> None:
+def test_rule_matches_as_eventbridge_s_does(
+    rule: list[Any], value: Any, expected: bool
+) -> None:
     assert problems(_on(rule)) == []
     assert matches(_on(rule), {"detail": {"x": value}}) is expected
 

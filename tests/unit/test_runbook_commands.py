@@ -68,7 +68,7 @@ def understood(words: list[str]) -> None:
         command = inner[name]
 
 
-def test_there_are_many() -> None:
+def test_pages_hold_many_commands_to_be_checked() -> None:
     assert len(every("bellhop")) > 60
     assert len(every("aws")) > 8
 

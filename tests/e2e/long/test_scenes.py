@@ -28,5 +28,7 @@ def played(
 
 
 @pytest.mark.parametrize("sentence", [cast.sentence for cast in CAST])
-def test_scene(played: dict[str, Future[None]], sentence: str) -> None:
+def test_scene_ends_as_its_sentence_says(
+    played: dict[str, Future[None]], sentence: str
+) -> None:
     played[sentence].result()

@@ -93,7 +93,9 @@ def test_captured_request_gets_its_verdict(
         assert door.accepted == []
 
 
-def test_counts_per_sender(capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors_of_fourteen_senders_and_more_were_judged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     counts = Counter(v["sender"] for v in IMPLEMENTED)
 
     with capsys.disabled():

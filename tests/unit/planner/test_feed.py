@@ -83,7 +83,7 @@ def test_redirect_to_another_kind_of_place_is_refused(location: str) -> None:
     assert len(asked) == 1
 
 
-def test_redirects_end() -> None:
+def test_redirects_without_end_are_refused() -> None:
     exchange, asked = site(Said(302, {"location": "/again"}))
 
     with pytest.raises(Refused, match="more than 3 redirects"):

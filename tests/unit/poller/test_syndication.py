@@ -149,7 +149,9 @@ def test_times_are_read_or_passed_over(text: str, at: datetime | None) -> None:
         ("utf-8", "utf-16", ""),  # which it cannot be: we could not read this
     ],
 )
-def test_encodings(encoding: str, declared: str, header: str) -> None:
+def test_text_is_read_in_whatever_encoding_it_came(
+    encoding: str, declared: str, header: str
+) -> None:
     words = {"koi8-r": "Привет", "shift_jis": "日本", "gb2312": "中国"}
     title = {**words, "euc-kr": "한국"}.get(encoding, "Crème brûlée")
     head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""

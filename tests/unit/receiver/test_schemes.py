@@ -316,7 +316,7 @@ def test_secret_of_the_wrong_form_is_our_fault(key: Any, secret: str) -> None:
         proof.verify(request(headers={"sig": "x"}), [secret, right], NOW)
 
 
-def test_token_and_basic() -> None:
+def test_token_and_basic_hold_for_the_whole_header_alone() -> None:
     token = Token(place=Header("authorization"), prefix="Bearer ")
     credentials = base64.b64encode(b"user:pass word").decode()
 
@@ -383,7 +383,7 @@ def test_work_is_bounded_by_the_length_of_what_came() -> None:
     assert time.perf_counter() - started < 5
 
 
-def test_published_example() -> None:
+def test_published_example_of_github_is_taken() -> None:
     """GitHub's own page: this secret, this body, this digest."""
     digest = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     proof = Hmac(signature=Header("sig"), prefix="sha256=")
