@@ -22,7 +22,7 @@ _MEMORY_MB = 512
 
 
 class Sweep(Construct):
-    """Re-publishes what the relay lost; see decision 0010 for what it must not touch."""
+    """Re-publishes what the relay lost, and nothing that decision 0010 rules out."""
 
     def __init__(
         self,
