@@ -7,6 +7,7 @@ A log message is constant and in lower case, everything else is a field:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from enum import StrEnum
@@ -65,5 +66,9 @@ def measure(name: str, value: float, unit: Unit, **dimensions: str) -> None:
         **dimensions,
         name: [float(value)],
     }
-    # Whole lines: the records of a batch speak from threads.
-    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    # Nobody may read any more (a pipe that was closed, a disk that is full, an agent
+    # that closed it): a metric that is lost must not fail the work that it is of.
+    # The lines of the log are dropped by logging itself then.
+    with contextlib.suppress(OSError, ValueError):
+        # Whole lines: the records of a batch speak from threads.
+        sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -136,7 +136,7 @@ class ThisRun:
     ) -> Any:
         """See the contract."""
         with self._entered(name):
-            return self._steps.step(name, lambda: fn(*args, **kwargs))
+            return self._steps.step(name, lambda: self._called(fn, args, kwargs))
 
     def effect(
         self,
@@ -185,8 +185,27 @@ class ThisRun:
     @contextmanager
     def sending(self) -> Iterator[None]:
         """Let the effect that is called inside use this run's secrets."""
-        with sending(self):
+        with self._alone(), sending(self):
             yield
+
+    def _called(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        with self._alone():
+            return fn(*args, **kwargs)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let only the run's own process come back, with a result or an error.
+
+        A copy that the agent forked inside would write down the same step as its
+        parent, over the same connection.
+        """
+        try:
+            yield
+        finally:
+            if os.getpid() != self._pid:
+                os._exit(1)
 
     @contextmanager
     def _entered(self, name: str) -> Iterator[None]:

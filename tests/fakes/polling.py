@@ -151,6 +151,7 @@ class Rig:
         self.script = self.story.scripts
         self.script += script
         self.last_words: list[Line] = []
+        self.at_start: Callable[[], None] = lambda: None
         self.agent = agent
         self.pulse = Pulse(agent, self.clock, lambda: self.now, wait_seconds=20)
         self.supervisor = Supervisor(
@@ -169,7 +170,14 @@ class Rig:
             happened=self.story,
         )
 
+    def loses(self, child: FakeChild) -> None:
+        """An idle child ends."""
+        if not child.ended:
+            child.exit_code = -9
+            child.tell(Gone(child))  # type: ignore[arg-type]
+
     def _start(self, tell: Callable[[Any], None]) -> FakeChild:
+        self.at_start()
         child = FakeChild(tell, self.story, last_words=self.last_words)
         self.children.append(child)
         tell(Said(child, {"ready": True}))  # type: ignore[arg-type]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +102,20 @@ def test_half_a_surrogate_pair_fails_no_line(
     assert "Größe" in line
     assert json.loads(line)["why"] == "a stranger's \ud800 and a Größe"
     assert capsys.readouterr().err == ""
+
+
+def test_sample_that_nobody_can_read_fails_no_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A pipe that nobody reads, a disk that is full, an agent that closed it."""
+    read, write = os.pipe()
+    os.close(read)
+    closed = (tmp_path / "closed").open("w", encoding="utf-8")
+    closed.close()
+    with os.fdopen(write, "w", buffering=1, encoding="utf-8") as broken:
+        for gone in (broken, closed):
+            monkeypatch.setattr("sys.stdout", gone)
+            count("RunsStarted", Agent="triage")
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            broken.close()

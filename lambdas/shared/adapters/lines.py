@@ -13,6 +13,9 @@ from typing import Any
 Line = dict[str, Any]
 
 _CHUNK = 65_536
+# A message of SQS's, and what JSON makes of it at worst. Whoever writes on and on
+# without an end must not fill the memory of the one that reads.
+_LONGEST_LINE = 16 * 1024 * 1024
 
 
 class Lines:
@@ -24,7 +27,7 @@ class Lines:
         """Own ``end``. A send waits so long for the other side to read, or for ever."""
         self._end = end
         self._sending, self._taking = threading.Lock(), threading.Lock()
-        self._left = b""
+        self._left = bytearray()
         if patience_seconds is not None:
             whole = int(patience_seconds)
             told = struct.pack("ll", whole, int((patience_seconds - whole) * 1e6))
@@ -74,8 +77,8 @@ class Lines:
             poll.poll(None if wait_seconds is None else wait_seconds * 1000)
             with self._taking:
                 return self._received()
-        except (OSError, ValueError):
-            return None  # closed beneath us
+        except (OSError, TypeError, ValueError, RecursionError):
+            return None  # closed beneath us, or nothing of ours is on it
 
     def _received(self) -> list[Line] | None:
         lines: list[Line] = []
@@ -86,8 +89,13 @@ class Lines:
                 return lines
             if not chunk:
                 return lines or None
-            *whole, self._left = (self._left + chunk).split(b"\n")
-            lines += [json.loads(line) for line in whole]
+            head, *more = chunk.split(b"\n")
+            self._left += head
+            if len(self._left) > _LONGEST_LINE:
+                raise ValueError("a line without an end")
+            for begun in more:
+                lines.append(_line(self._left))
+                self._left = bytearray(begun)
 
     def no_more(self) -> None:
         """Take what has come, and nothing that comes from here on."""
@@ -103,6 +111,13 @@ def pair(patience_seconds: float) -> tuple[Lines, socket.socket]:
     """Return our end, and the other one to be handed to a process."""
     ours, theirs = socket.socketpair()
     return Lines(ours, patience_seconds=patience_seconds), theirs
+
+
+def _line(text: bytearray) -> Line:
+    line = json.loads(text)
+    if not isinstance(line, dict):
+        raise TypeError("not a line of ours")
+    return line
 
 
 def _bytes(fields: Line) -> bytes:

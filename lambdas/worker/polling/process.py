@@ -101,7 +101,7 @@ class ChildProcess:
         if self._adopts:
             bounds.end_strays()
         if self.temp is not None:
-            shutil.rmtree(self.temp, ignore_errors=True)
+            _remove(self.temp)
 
     def clear(self) -> None:
         """Take away what its last run left: files, and processes without a parent."""
@@ -110,11 +110,12 @@ class ChildProcess:
         if self.temp is None:
             return
         with contextlib.suppress(OSError):
+            if self.temp.is_symlink() or not self.temp.is_dir():
+                # The agent put it away: the next run finds one all the same.
+                self.temp.unlink(missing_ok=True)
+                self.temp.mkdir(mode=0o700)
             for entry in self.temp.iterdir():
-                if entry.is_dir() and not entry.is_symlink():
-                    shutil.rmtree(entry, ignore_errors=True)
-                else:
-                    entry.unlink(missing_ok=True)
+                _remove(entry)
 
     def is_swollen(self, megabytes: int) -> bool:
         """Whether it keeps most of the memory that its agent may have."""
@@ -147,6 +148,19 @@ class ChildProcess:
         self._kill()
         # A copy that the agent forked may hold the line open for ever.
         self._lines.no_more()
+
+
+def _remove(place: Path) -> None:
+    """Take away a file, or a folder with all that it holds, as far as that is ours.
+
+    What cannot be taken away must keep neither its neighbours nor a worker.
+    """
+    # Before Python 3.13 a folder is left that is deeper than we may call ourselves.
+    with contextlib.suppress(OSError, RecursionError):
+        if place.is_symlink() or not place.is_dir():
+            place.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _own_folder() -> Path | None:

@@ -19,7 +19,7 @@ from lambdas.shared.clock import milliseconds
 from lambdas.shared.errors import BellhopError
 from lambdas.shared.fleet import Agent
 from lambdas.worker.holding import Holding
-from lambdas.worker.polling import signals, telling
+from lambdas.worker.polling import signals, telling, told
 from lambdas.worker.polling.ending import Why
 from lambdas.worker.polling.happenings import (
     Asked,
@@ -139,6 +139,19 @@ class Supervisor:
         self._stopping.wait(self._pause(self._failed_starts))
         return False
 
+    def _replace_lost_child(self) -> None:
+        """Start another child if ours has ended with nothing in hand.
+
+        The kernel may have wanted its memory: the message that came since then must
+        not pay for it.
+        """
+        while (happened := self._next(0)) is not None:
+            if isinstance(happened, Gone):
+                self._end_child()
+                telling.child_lost(self._agent.name, happened.child.exit_code)
+                self._has_started()
+                return
+
     def _end_child(self) -> None:
         if self._child is not None:
             self._child.end()
@@ -208,6 +221,8 @@ class Supervisor:
     def _work(self, job: Job) -> None:
         self._pulse.began(job.message_id)
         job.heart.start()
+        if not self._stopping.is_asked:
+            self._replace_lost_child()
         if self._stopping.is_asked:
             # It came in the very moment of the signal.
             job.heart.finish()
@@ -231,7 +246,7 @@ class Supervisor:
             return Why.CRASHED
         while True:
             match self._next(job.patience(self._stopping)):
-                case Said(line={"verdict": _} as line):
+                case Said(line=line) if told.is_verdict(line):
                     return line
                 case Said(line=line):
                     self._heard(job, line)
@@ -250,7 +265,7 @@ class Supervisor:
     def _heard(self, job: Job, line: Line) -> None:
         job.sign()
         self._pulse.signed()
-        if "claimed" in line:
+        if told.is_claim(line):
             job.claimed(line)
             self._pulse.claimed(line["claimed"], line["attempt"])
 
@@ -308,7 +323,7 @@ class Supervisor:
         ends = self._world.ticking() + _LAST_WORDS_SECONDS
         while (left := ends - self._world.ticking()) > 0:
             match self._next(left):
-                case Said(line={"verdict": _} as line):
+                case Said(line=line) if told.is_verdict(line):
                     return line
                 case Said(line=line):
                     self._heard(job, line)

@@ -101,6 +101,11 @@ def no_child(agent: str, exit_code: int | None, tries: int) -> None:
     logger.warning("child did not start", agent=agent, exit_code=exit_code, tries=tries)
 
 
+def child_lost(agent: str, exit_code: int | None) -> None:
+    """The process that runs the agent ended with no run in hand; another follows."""
+    logger.warning("idle child ended", agent=agent, exit_code=exit_code)
+
+
 def stuck(agent: str, why: str) -> None:
     """The worker needs help."""
     count("WorkersStuck", Agent=agent)

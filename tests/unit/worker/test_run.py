@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +56,36 @@ def test_step_inside_a_step_is_refused(outer: str) -> None:
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "\x00", None, 7], ids=repr)
 def test_name_that_cannot_be_kept_is_refused(name: Any) -> None:
     assert "name" in dead_because(lambda _, run: run.step(name, dict))
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["returns", "raises"])
+@pytest.mark.parametrize("kind", ["step", "effect"])
+def test_copy_that_is_forked_inside_writes_nothing(kind: str, fails: bool) -> None:
+    """Both come back from it; only one of them is the run."""
+    writers = multiprocessing.get_context("fork").SimpleQueue()
+
+    def forks(**_: Any) -> str:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        elif fails:
+            raise RetryLater("in the copy")
+        return "done"
+
+    rig = Rig(lambda _, run: getattr(run, kind)("both", forks))
+    update = rig.table.update
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        writers.put(os.getpid())
+        return update(*args, **kwargs)
+
+    rig.table.update = counted
+
+    assert rig.deliver() is Verdict.SUCCEEDED
+    found = set()
+    while not writers.empty():
+        found.add(writers.get())
+    assert found == {os.getpid()}
 
 
 def test_arguments_may_bear_any_name() -> None:

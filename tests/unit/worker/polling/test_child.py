@@ -129,6 +129,35 @@ def test_signs_of_life_are_told_once_a_second(parent: Parent) -> None:
     assert 1 <= sum("alive" in line for line in heard) <= 5
 
 
+def test_thread_that_outlives_its_run_gives_no_sign_of_life(
+    parent: Parent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would keep the next run alive, which may hang."""
+    monkeypatch.setattr("lambdas.worker.polling.child._SIGN_SECONDS", 0)
+    runs: list[Any] = []
+    run(parent, lambda _, run: runs.append(run))
+    parent.hears()
+
+    runs[0].log.info("still there")
+
+    assert parent.hears() == []
+
+
+def test_process_that_the_agent_forked_gives_no_sign_of_life(
+    parent: Parent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lambdas.worker.polling.child._SIGN_SECONDS", 0)
+    told = Told(parent.theirs, gone=lambda: None)
+    host = ChildHost(parent.theirs, told, leased_until=0, limit=0)
+    child = os.fork()
+    if child == 0:
+        host.alive()
+        os._exit(0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert parent.hears() == []
+
+
 def test_lease_is_extended_before_a_step_looks_at_it(parent: Parent) -> None:
     """One thread that held the interpreter for longer than the lease."""
     told = Told(parent.theirs, gone=lambda: None)

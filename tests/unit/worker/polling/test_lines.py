@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -82,9 +83,26 @@ def test_hint_waits_for_nobody(ends: Ends) -> None:
     assert all(line == {"alive": True} for line in got)
 
 
-def test_what_is_no_line_is_the_end(ends: Ends) -> None:
+@pytest.mark.parametrize(
+    "junk",
+    [b"\x00garbage\n", b"\n", b"5\n", b"[]\n", b"[" * 100_000 + b"\n", b"x" * 2**25],
+    ids=["no JSON", "nothing", "a number", "a list", "depth", "no end"],
+)
+def test_what_is_no_line_is_the_end(ends: Ends, junk: bytes) -> None:
     """An agent may write into every file that is open."""
     ours, theirs = ends
-    theirs._end.sendall(b"\x00garbage\n")
+    writing = threading.Thread(target=_write, args=(theirs, junk))
+    writing.start()
 
-    assert ours.take(1) is None
+    took: list[Line] | None = []
+    while took == []:
+        took = ours.take(1)
+    ours.close()
+    writing.join(10)
+
+    assert took is None
+
+
+def _write(end: Lines, junk: bytes) -> None:
+    with contextlib.suppress(OSError):
+        end._end.sendall(junk)

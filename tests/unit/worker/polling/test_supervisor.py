@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lambdas.shared.adapters.lines import Line
 from lambdas.shared.errors import Unavailable
 from lambdas.shared.story import State
 from tests.fakes.polling import AGENT, Rig
@@ -71,6 +72,27 @@ def test_run_whose_process_died_on_its_last_receive_is_dead_and_bounces() -> Non
     assert (rig.row["state"], rig.inbox.shown) == ("DEAD", [("r1", 0)])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"claimed": 5},
+        {"verdict": "succeeded"},
+        {"verdict": "failed", "is_done": False, "hide_seconds": -7},
+        {"verdict": "failed", "is_done": 1, "hide_seconds": None},
+        {"ready": True},
+    ],
+    ids=str,
+)
+def test_line_that_no_child_says_decides_nothing(line: Line) -> None:
+    """An agent may write into every file that is open."""
+    rig = Rig()
+    rig.script.append([line, rig.claims(), line, SUCCEEDED])
+
+    assert rig.supervisor.run() == 0
+
+    assert (rig.inbox.deleted, rig.inbox.shown) == (["r1"], [])
+
+
 def test_another_child_runs_the_next_message() -> None:
     rig = Rig([None], [SUCCEEDED])
     rig.inbox.waiting = [1, 1]
@@ -79,6 +101,34 @@ def test_another_child_runs_the_next_message() -> None:
 
     assert [child.ended for child in rig.children] == [1, 1]
     assert rig.inbox.deleted == ["r2"]
+
+
+def test_message_that_comes_after_its_child_has_ended_is_run_by_another(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The kernel took an idle one: no receive is spent for that."""
+    rig = Rig([SUCCEEDED])
+    rig.inbox.at_receive = lambda: rig.loses(rig.children[0])
+
+    assert rig.supervisor.run() == 0
+
+    assert (rig.inbox.deleted, rig.inbox.shown) == (["r1"], [])
+    assert [child.ended for child in rig.children] == [1, 1]
+    assert "idle child ended" in [each.message for each in caplog.records]
+
+
+def test_message_that_came_with_the_signal_while_a_child_starts_is_given_back() -> None:
+    rig = Rig([SUCCEEDED])
+
+    def at_receive() -> None:
+        rig.loses(rig.children[0])
+        rig.at_start = rig.stopping.ask
+
+    rig.inbox.at_receive = at_receive
+
+    assert rig.supervisor.run() == 0
+
+    assert (rig.inbox.deleted, rig.inbox.shown) == ([], [("r1", 0)])
 
 
 def test_verdict_that_came_with_the_end_of_its_process_counts() -> None:

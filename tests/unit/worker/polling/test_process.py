@@ -1,0 +1,74 @@
+"""What a child's process leaves is taken away, whatever that is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lambdas.worker.polling import process
+from lambdas.worker.polling.process import ChildProcess
+
+
+@pytest.fixture
+def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChildProcess]:
+    """A process that waits; what it is given as its TMPDIR is what matters here."""
+    monkeypatch.setattr(process, "_COMMAND", ("/bin/sleep", "60", "0"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    child = ChildProcess(lambda _: None, os.environ)
+    yield child
+    child.end()
+
+
+def _gone(temp: Path) -> None:
+    temp.rmdir()
+
+
+def _a_file(temp: Path) -> None:
+    temp.rmdir()
+    temp.write_text("mine", encoding="utf-8")
+
+
+def _elsewhere(temp: Path) -> None:
+    temp.rmdir()
+    other = temp.with_name("other")
+    other.mkdir()
+    (other / "kept").touch()
+    temp.symlink_to(other)
+
+
+@pytest.mark.parametrize("does", [_gone, _a_file, _elsewhere])
+def test_next_run_has_an_empty_folder_whatever_became_of_the_last(
+    child: ChildProcess, does: Callable[[Path], None]
+) -> None:
+    assert child.temp is not None
+    does(child.temp)
+
+    child.clear()
+
+    assert child.temp.is_dir()
+    assert not child.temp.is_symlink()
+    assert list(child.temp.iterdir()) == []
+    elsewhere = child.temp.with_name("other")
+    assert not elsewhere.exists() or (elsewhere / "kept").exists()
+
+
+def test_folder_that_is_too_deep_to_remove_keeps_no_worker_from_working(
+    child: ChildProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert child.temp is not None
+    (child.temp / "deep").mkdir()
+    (child.temp / "file").touch()
+
+    def too_deep(*_: object, **__: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(shutil, "rmtree", too_deep)
+
+    child.clear()
+
+    assert [each.name for each in child.temp.iterdir()] == ["deep"]
+    child.end()
