@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import lambdas
 from lambdas.planner.occurrence import Reading, Refused, Window
 
 LONGEST_SECONDS = 30
+# Of that, for one entry: a rule that never comes true is sought until the year 9999.
+LONGEST_ENTRY_SECONDS = 3.0
 # A feed of 10 MB takes 300 MB to read.
 MOST_MEMORY_BYTES = 900_000_000
 
@@ -28,6 +33,7 @@ def expand(
     zone: str,
     *,
     seconds: float = LONGEST_SECONDS,
+    entry_seconds: float = LONGEST_ENTRY_SECONDS,
     memory_bytes: int = MOST_MEMORY_BYTES,
 ) -> Reading:
     """Do :func:`lambdas.planner.ical.expand` within bounds.
@@ -36,7 +42,7 @@ def expand(
         Refused: as it does, and when it takes too long or too much memory.
     """
     span = window.since.isoformat(), window.until.isoformat()
-    arguments = [*span, zone, str(memory_bytes)]
+    arguments = [*span, zone, str(entry_seconds), str(memory_bytes)]
     try:
         done = subprocess.run(  # noqa: S603 - ourselves, on input through a pipe
             [sys.executable, "-m", __name__, *arguments],
@@ -62,7 +68,9 @@ def _path() -> str:
     return os.pathsep.join([here, *(part for part in sys.path if part)])
 
 
-def _main(since: str, until: str, zone: str, memory_bytes: str) -> int:
+def _main(
+    since: str, until: str, zone: str, entry_seconds: str, memory_bytes: str
+) -> int:
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (int(memory_bytes), int(memory_bytes)))
@@ -72,7 +80,9 @@ def _main(since: str, until: str, zone: str, memory_bytes: str) -> int:
         since=datetime.fromisoformat(since), until=datetime.fromisoformat(until)
     )
     try:
-        reading = ical.expand(sys.stdin.buffer.read(), window, ical.utc_or(zone))
+        feed = sys.stdin.buffer.read()
+        bound = partial(_one_entry, float(entry_seconds))
+        reading = ical.expand(feed, window, ical.utc_or(zone), bound=bound)
     except Refused as error:
         sys.stderr.write(str(error))
         return _REFUSED
@@ -81,6 +91,22 @@ def _main(since: str, until: str, zone: str, memory_bytes: str) -> int:
         return _REFUSED
     sys.stdout.write(reading.to_text())
     return 0
+
+
+@contextmanager
+def _one_entry(seconds: float) -> Iterator[None]:
+    """End what takes too long; again, should a library have caught it."""
+    import signal
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"it takes longer than {seconds:g} s")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 if __name__ == "__main__":

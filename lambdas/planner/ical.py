@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -38,6 +39,12 @@ MOST_BYTES = 10_000_000
 MOST_ENTRIES = 20_000
 MOST_OCCURRENCES = 5_000
 _MOST_NOTES = 50
+# Texts of one entry's occurrences, all together: anybody may invite us to a meeting.
+_MOST_CHARACTERS = 5_000_000
+# A UID is part of keys and rows; calendars' own have 30 to 100 characters.
+_LONGEST_UID = 1_000
+# "For ever", which some exports write as an end; the library cannot count past it.
+_ENDLESS = 9_000
 
 # No deadline comes back more often, and counting through such a series from its
 # first day takes minutes.
@@ -46,8 +53,16 @@ _MOST_MINUTES = 4
 _LONGEST_HOURLY = timedelta(days=3660)
 
 
-def expand(feed: bytes, window: Window, zone: tzinfo) -> Reading:
+def expand(
+    feed: bytes,
+    window: Window,
+    zone: tzinfo,
+    *,
+    bound: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Reading:
     """Return what lies in ``window``; times without a zone are read in ``zone``.
+
+    Each entry is expanded within ``bound``, which may end it by an exception.
 
     Raises:
         Refused: this is no calendar, or it is too large.
@@ -63,7 +78,9 @@ def expand(feed: bytes, window: Window, zone: tzinfo) -> Reading:
             raise Refused(f"more than {MOST_ENTRIES} entries")
         for uid, group in _by_uid(events).items():
             try:
-                found += _Entry(uid, group, calendar, zone, notes).expand(window)
+                with bound():
+                    entry = _Entry(uid, group, calendar, zone, notes)
+                    found += _sized(list(entry.expand(window)))
             except Exception as error:
                 notes.append(f"{uid:.100}: not read: {_sentence(error)}")
             if len(found) > MOST_OCCURRENCES:
@@ -110,11 +127,24 @@ def _by_uid(events: list[Component]) -> dict[str, list[Component]]:
 
 def _uid(event: Component) -> str:
     given = str(event.get("UID", "")).strip()
+    if len(given) > _LONGEST_UID:
+        digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()
+        return f"{given[:50]}-{digest}"
     if given:
         return given
     # Without one it is known by what it says.
     said = f"{event.get('SUMMARY', '')}|{_raw(event, 'DTSTART')}"
     return "no-uid-" + hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _sized(found: list[Occurrence]) -> list[Occurrence]:
+    size = 0
+    for each in found:
+        texts = each.title, each.description, *each.categories, *each.attendees
+        size += sum(map(len, texts))
+    if size > _MOST_CHARACTERS:
+        raise ValueError(f"{len(found)} occurrences with {size} characters of text")
+    return found
 
 
 class _Entry:
@@ -220,6 +250,10 @@ class _Entry:
         end = getattr(event.get("DTEND"), "dt", None)
         duration = getattr(event.get("DURATION"), "dt", None)
         is_before = isinstance(duration, timedelta) and duration < timedelta(0)
+        if end is not None and end.year > _ENDLESS:
+            self._note("never ends: read as a moment")
+            del event["DTEND"]
+            end = None
         if end is not None:
             try:
                 is_before = end < start
@@ -243,6 +277,9 @@ class _Entry:
             seconds = len(rule.get("BYSECOND", ()))
             if often in _TOO_OFTEN or minutes > _MOST_MINUTES * 24 or seconds > 1:
                 self._note(f"recurs more often than a deadline does ({often})")
+                return False
+            if any(interval < 1 for interval in rule.get("INTERVAL", ())):
+                self._note("recurs at an interval of nothing")
                 return False
             begun = self._instant(event["DTSTART"].dt)
             if often == "HOURLY" and window.since - begun > _LONGEST_HOURLY:

@@ -20,7 +20,12 @@ from lambdas.planner.record import Record
 from lambdas.planner.rules import Rules
 from lambdas.planner.task import TASK, State, Task, pk_of
 from lambdas.shared.clock import Clock
-from lambdas.shared.errors import BellhopError, Misconfigured, Unavailable
+from lambdas.shared.errors import (
+    LONGEST_WAIT,
+    BellhopError,
+    Misconfigured,
+    Unavailable,
+)
 from lambdas.shared.fleet import Calendar, Fleet
 from lambdas.shared.ledger import TableLedger
 from lambdas.shared.observe import count, logger
@@ -76,19 +81,19 @@ class Planner:
         """Plan every calendar; what is wrong with one costs the others nothing.
 
         Raises:
-            BellhopError: the ledger or Scheduler failed for one; the others were
-                planned.
+            Exception: the ledger or Scheduler failed for one, or we did; the others
+                were planned.
         """
         found: dict[str, str] = {}
-        failures: list[BellhopError] = []
+        failures: list[Exception] = []
         for calendar in self.fleet.calendars.values():
             try:
                 found[calendar.name] = self._look(calendar)
-            except BellhopError as error:
+            except Exception as error:
                 failures.append(error)
-                found[calendar.name] = str(error)
+                found[calendar.name] = _said(error)
                 logger.error(
-                    "calendar not planned", calendar=calendar.name, reason=str(error)
+                    "calendar not planned", calendar=calendar.name, reason=_said(error)
                 )
         if failures:
             raise failures[0]
@@ -148,10 +153,19 @@ class Planner:
         read = self.feeds.get(calendar.feed)
         if read is None:
             raise Misconfigured(f"feed = {calendar.feed!r} is not read here")
-        if record.wait_until is not None and self.clock() < record.wait_until:
+        wait = record.wait_until and record.wait_until - self.clock()
+        # Longer than anybody may ask for: our own clock ran ahead.
+        if record.wait_until and wait and timedelta(0) < wait <= LONGEST_WAIT:
             until = text_of(record.wait_until)
             raise Unavailable(f"the other side asked not to be asked before {until}")
-        return read(calendar, window, record)
+        try:
+            return read(calendar, window, record)
+        except BellhopError:
+            raise
+        except Exception as error:
+            # A stranger's words found a hole in our reading. They are not repeated.
+            logger.exception("feed not read", calendar=calendar.name)
+            raise Refused(f"reading it failed: {type(error).__name__}") from error
 
     def _plan(
         self, calendar: Calendar, window: Window, reading: Reading, record: Record
@@ -272,6 +286,11 @@ class Planner:
                 calendar=calendar.name,
                 notes=list(reading.notes[:10]),
             )
+
+
+def _said(error: Exception) -> str:
+    known = isinstance(error, BellhopError)
+    return str(error) if known else f"failed: {type(error).__name__}"
 
 
 def window_of(

@@ -47,6 +47,12 @@ class Position:
     is_gone: bool = False
     marks: Marks | None = field(default=None, repr=False)
 
+    def is_resting(self, now: datetime) -> bool:
+        """Tell whether it is too early for a look; a clock that ran ahead is none."""
+        if self.next_at is None:
+            return False
+        return timedelta(0) < self.next_at - now <= LONGEST_WAIT
+
     def at(self, address: str) -> Self:
         """Return it for a feed at ``address``: what a site said holds for no other.
 
@@ -106,6 +112,11 @@ class Cursor:
         )
         is_free = Absent("due_at") | Below("due_at", milliseconds(now))
         outcome = self._table.update(self._pk, _SK, change, when=is_free)
+        held = outcome.row.get("due_at", 0)
+        if not outcome.done and held > milliseconds(now + _LEASE):
+            # By a clock that ran ahead: nobody holds it for so long.
+            is_same = Is("due_at", held)
+            outcome = self._table.update(self._pk, _SK, change, when=is_same)
         return _position(outcome.row) if outcome.done else None
 
     def read(self) -> Position:

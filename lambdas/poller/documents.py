@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from lambdas.poller.item import (
@@ -34,7 +35,7 @@ def read(body: bytes, feed: Feed, content_type: str = "") -> Reading:
     if text.startswith("<"):
         raise Refused("it is a page or XML, not JSON")
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Refused(f"broken JSON: {str(error)[:200]}") from error
     found = _list(document, feed)
@@ -45,6 +46,15 @@ def read(body: bytes, feed: Feed, content_type: str = "") -> Reading:
     except RecursionError as error:
         # Deep enough to be read, too deep to be written again.
         raise Refused("an item is nested too deeply") from error
+
+
+def _no_number(_: str) -> None:
+    """NaN and Infinity, which some sites write, are nothing that JSON can tell."""
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def _list(document: Any, feed: Feed) -> list[Any]:

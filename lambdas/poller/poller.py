@@ -103,7 +103,7 @@ class Poller:
             position = position.at(address)
             if position.is_gone and not again:
                 raise site.Gone(position.why)
-            if position.next_at is not None and now < position.next_at:
+            if position.is_resting(now):
                 return self._not_yet(feed, position), None
             asked = self._asked(feed, address, position)
             got = site.get(self.exchange, asked, now)

@@ -35,6 +35,9 @@ MOST_BYTES = 20_000_000
 _PAGE = 2_500
 MOST_PAGES = 60
 
+# Google's own have some hundred characters.
+_LONGEST_TOKEN = 4_096
+
 _ATTEMPTS = 4
 _FIRST_PAUSE_SECONDS = 0.5
 
@@ -150,13 +153,16 @@ class _Look:
             found += _items(page)
             if len(found) > MOST_ENTRIES:
                 raise Refused(f"more than {MOST_ENTRIES} entries")
-            more = page.get("nextPageToken")
+            if not page.get("nextPageToken"):
+                # Without one that can be given back, all is read anew the next time.
+                return tuple(found), _given_back(page.get("nextSyncToken"))
+            more = _given_back(page["nextPageToken"])
             if not more:
-                return tuple(found), str(page.get("nextSyncToken") or "")
+                raise Refused("the name of its next page is none")
             if more in seen:
                 raise Refused("its pages lead in a circle")
             seen.add(more)
-            query["pageToken"] = str(more)
+            query["pageToken"] = more
         raise Refused(f"more than {MOST_PAGES} pages")
 
     def _page(self, url: str, *, has_token: bool) -> Mapping[str, Any]:
@@ -270,6 +276,12 @@ def _items(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if not isinstance(items, list):
         raise Refused("Google answered something else than a list of entries")
     return [item for item in items if isinstance(item, dict)]
+
+
+def _given_back(token: Any) -> str:
+    """Return a token that a query and the ledger's row can hold, or nothing."""
+    is_one = isinstance(token, str) and token.isascii() and token.isprintable()
+    return token if is_one and len(token) <= _LONGEST_TOKEN else ""
 
 
 def _error(answer: Answer) -> tuple[str, str]:

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 # A token has 1 or 2 KB.
 _MOST_BYTES = 64 * 1024
+_LONGEST_TOKEN = 16 * 1024
 _LONGEST_MESSAGE = 200
+# How long Google's tokens are good (developers.google.com/identity/protocols/oauth2);
+# one that says otherwise is not remembered for longer.
+_USUAL_SECONDS = 3600
 
 # What the owner of a key must do, by Google's word for the refusal.
 _TODO: Mapping[str, str] = {
@@ -160,7 +164,32 @@ class _Transport:
                 f"oauth2.googleapis.com answered {answer.status}",
                 after=retry_after(answer.headers.get("retry-after")),
             )
-        return _Response(answer.status, answer.headers, answer.body)
+        told = _told(answer)
+        return _Response(answer.status, answer.headers, json.dumps(told).encode())
+
+
+def _told(answer: https.Answer) -> dict[str, Any]:
+    """Return what the library may read: only of what was asked for, and well-formed.
+
+    Raises:
+        Unavailable: it is no answer of Google's, but of something on the way.
+    """
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise Unavailable("oauth2.googleapis.com answered something else than JSON")
+    if answer.status != 200:
+        words = {name: told.get(name) for name in ("error", "error_description")}
+        return {name: word for name, word in words.items() if isinstance(word, str)}
+    token, seconds = told.get("access_token"), told.get("expires_in")
+    is_token = isinstance(token, str) and token.isascii() and token.isprintable()
+    if not token or not is_token or len(token) > _LONGEST_TOKEN:
+        raise Unavailable("oauth2.googleapis.com answered something else than a token")
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds < 0:
+        seconds = _USUAL_SECONDS
+    return {"access_token": token, "expires_in": min(seconds, _USUAL_SECONDS)}
 
 
 def _refused(error: RefreshError, key: Key, scope: str) -> Misconfigured | Unavailable:

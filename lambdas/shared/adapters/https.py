@@ -57,12 +57,15 @@ def exchange(
     """
     from http.client import HTTPException
 
+    from lambdas.shared.adapters.drip import response_until
+
     until = time.monotonic() + timeout_seconds
     parts = urlsplit(address(url))
     host = parts.hostname or ""
     target = f"{parts.path or '/'}{parts.query and '?'}{parts.query}"
     try:
         connection = _connection(parts.scheme, host, parts.port, timeout_seconds)
+        connection.response_class = response_until(until)
         try:
             own = {"host": parts.netloc, "user-agent": "bellhop"}
             connection.request(method, target, body, headers={**headers, **own})
@@ -72,6 +75,8 @@ def exchange(
             return Answer(answer.status, told, read)
         finally:
             connection.close()
+    except TimeoutError as error:
+        raise Unavailable(f"{host} took too long") from error
     except (OSError, HTTPException) as error:
         raise Unavailable(f"{host} did not answer: {type(error).__name__}") from error
     except ValueError:
@@ -112,7 +117,10 @@ def public_address(host: str) -> str:
     """
     import socket
 
-    found = socket.getaddrinfo(host, _PORT, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, _PORT, type=socket.SOCK_STREAM)
+    except UnicodeError:  # a part that is empty, or has more than 63 characters
+        raise Unavailable(f"{host[:100]} is no name of a host") from None
     addresses = [str(entry[4][0]) for entry in found]
     private = [a for a in addresses if not is_public(a)]
     if private:
@@ -122,7 +130,6 @@ def public_address(host: str) -> str:
 
 
 def _read(answer: HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:
-    # The socket's time-out is per read: a drip would hold us for ever.
     body = bytearray()  # which grows in place: a feed may have megabytes
     while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk

@@ -274,3 +274,36 @@ def test_secret_that_no_header_takes_is_not_quoted(
 
     assert asked == []
     assert "canary" not in "".join(traceback.format_exception(wrong.value))
+
+
+def drips_headers(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    for _ in range(60):
+        handler.wfile.write(b"x")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+def drips_a_chunk_s_size(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for _ in range(60):
+        handler.wfile.write(b"0")
+        handler.wfile.flush()
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("speak", [drips_headers, drips_a_chunk_s_size])
+def test_answer_that_drips_before_its_body_is_given_up_in_time(
+    speak: Speak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(speak, monkeypatch):
+        begun = time.monotonic()
+        with pytest.raises(Unavailable):
+            get(seconds=0.3)
+        assert time.monotonic() - begun < 1.5
+
+
+@pytest.mark.parametrize("host", [f"{'a' * 64}.example", "a..example"])
+def test_host_that_no_name_can_be_is_unavailable(host: str) -> None:
+    with pytest.raises(Unavailable, match="no name of a host"):
+        https.get(f"https://{host}/", most_bytes=1000, timeout_seconds=2)
