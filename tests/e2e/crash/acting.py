@@ -93,7 +93,7 @@ class Acting:
                     return int(effect["pid"])
             return None
 
-        pid = wait_for(process, seconds=30, every=0.05)
+        pid = wait_for(process, every=0.05)
         assert pid is not None
         return int(pid)
 

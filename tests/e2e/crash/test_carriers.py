@@ -116,7 +116,7 @@ def test_replay_for_fresh_effects_pressed_twice_makes_them_once(
     order.waits_for("SUCCEEDED")
 
     order.sends(2, generation=1)
-    assert wait_for(lambda: order.run.get("generation") == 1, seconds=30)
+    assert wait_for(lambda: order.run.get("generation") == 1)
     order.rests()
 
     assert (order.state, order.run["attempt"]) == ("SUCCEEDED", 2)
@@ -135,7 +135,7 @@ def test_message_that_comes_while_a_dead_worker_is_leased_is_not_the_last(
 
     order.sends()
 
-    assert wait_for(lambda: kitchen.waiting(order.queue.url) == 1, seconds=15)
+    assert wait_for(lambda: kitchen.waiting(order.queue.url) == 1)
     assert (order.state, order.run["carrier"]) == ("PROCESSING", carrier)
     order.rests()
     assert (order.state, order.run["carrier"]) == ("SUCCEEDED", carrier)
@@ -176,7 +176,7 @@ def test_carrier_seen_again_during_its_lease_waits_for_the_end(
         calls = kitchen.wire.counts(since, kitchen.functions["worker:napper"])
         return calls["sqs.ChangeMessageVisibility"] > 0
 
-    assert wait_for(waits, seconds=30)
+    assert wait_for(waits)
     assert order.state == "PROCESSING"
     set_visibility(kitchen, VISIBILITY_SECONDS)
     order.rests()

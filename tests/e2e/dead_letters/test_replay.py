@@ -74,7 +74,7 @@ def test_group_is_replayed_once_whoever_else_replays_and_whatever_dies(
     assert (code, resumed_code) == (0, 0)
     assert mine == [1] * (LETTERS + LIVE)
     assert counts == {1}
-    assert wait_for(lambda: _left(target, planted) == 0, seconds=5)
+    assert wait_for(lambda: _left(target, planted) == 0)
 
 
 def _sent(target: Target, planted: dict[str, Failure], agent: str = AGENT) -> int:
@@ -129,7 +129,7 @@ def test_replay_passes_over_the_letter_of_another_publication(
 
     code, told = operator.run(home, "replay", event_id)
 
-    assert wait_for(lambda: is_done(shop, event_id, agent), seconds=30)
+    assert wait_for(lambda: is_done(shop, event_id, agent))
     assert (code, told["sent"], _rung(shop, event_id)) == (0, 1, 1)
     assert shop.dead_letters(agent) == 1
     sqs.purge_queue(QueueUrl=queue)
@@ -164,7 +164,7 @@ def test_finished_event_runs_again_and_keeps_its_effects_unless_asked(
     shop: LocalStack, home: Home, target: Target
 ) -> None:
     event_id = order(shop, "labeled", "ok")
-    assert wait_for(lambda: is_done(shop, event_id, AGENT), seconds=30)
+    assert wait_for(lambda: is_done(shop, event_id, AGENT))
 
     before = _attempts(shop, event_id)
     _, kept = operator.run(home, "replay", event_id, "--again")

@@ -129,7 +129,7 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
-    def ends(self, seconds: float = 15) -> int:
+    def ends(self, seconds: float = 30) -> int:
         """Wait for its end; returns its exit code."""
         return self.process.wait(seconds)
 
@@ -216,12 +216,12 @@ class Digging:
                 found[each["body"]["number"]] += each["count"]
         return found
 
-    def waits_for(self, state: str, seconds: float = 40) -> None:
+    def waits_for(self, state: str, seconds: float = 60) -> None:
         assert wait_for(lambda: self.state == state, seconds=seconds), self.run
 
     def has_begun(self, steps: int = 1) -> None:
         """Wait until so many of its steps have begun."""
-        begun = wait_for(lambda: len(self.digs) >= steps, seconds=20, every=0.05)
+        begun = wait_for(lambda: len(self.digs) >= steps, every=0.05)
         assert begun, self.run
 
     def repeated(self) -> list[int]:

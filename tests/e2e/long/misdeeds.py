@@ -62,14 +62,14 @@ def nothing_is_left_of_what_an_agent_leaves_behind(play: Play) -> None:
         names = {pid: Path(f"/proc/{pid}/comm") for pid in play.crew.left_over()}
         return [pid for pid, name in names.items() if "left-behind" in _text(name)]
 
-    assert wait_for(lambda: left() == [], seconds=3), left()
+    assert wait_for(lambda: left() == []), left()
 
 
 @scene("mines")
 def full_disk_is_emptied_after_the_run(play: Play) -> None:
     worker = play.starts()
     resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (DISK, DISK))
-    assert wait_for(worker.is_ready, seconds=30)
+    assert wait_for(worker.is_ready)
     orders = [play.rings("fill"), play.rings("fill")]
 
     for order in orders:
@@ -77,7 +77,7 @@ def full_disk_is_emptied_after_the_run(play: Play) -> None:
 
     assert worker.log.read_bytes().count(b"filled 67108864 bytes") == 2
     temp = play.crew.folder / "tmp"
-    assert wait_for(lambda: not [f for f in temp.rglob("*") if f.is_file()], seconds=3)
+    assert wait_for(lambda: not [f for f in temp.rglob("*") if f.is_file()])
 
 
 def _is_ended_after_the_grace(play: Play, act: str) -> None:
@@ -90,7 +90,7 @@ def _is_ended_after_the_grace(play: Play, act: str) -> None:
 
     worker.send(signal.SIGTERM)
 
-    assert worker.ends(30) == 0
+    assert worker.ends() == 0
     assert 2 <= time.monotonic() - began < 10
     assert (order.state, order.run["reason"]["category"]) == ("FAILED", "interrupted")
     sqs = play.stack.client("sqs")
@@ -118,7 +118,7 @@ def run_that_stalls_on_its_last_receive_is_dead_for_that_reason(play: Play) -> N
     assert order.run["reason"]["category"] == "stalled"
     assert "stall_seconds" in order.run["reason"]["message"]
     assert order.run["attempt"] == 3
-    assert wait_for(lambda: play.stack.dead_letters(play.agent) == 1, seconds=30)
+    assert wait_for(lambda: play.stack.dead_letters(play.agent) == 1)
     assert worker.metric("RunsKilled") == 3
     assert (worker.metric("RunsFailed"), worker.metric("RunsDead")) == (2, 1)
 
@@ -129,7 +129,7 @@ def agent_that_ends_its_supervisor_ends_with_it(play: Play) -> None:
     order = play.rings("orphan once")
 
     assert first.ends(40) == -signal.SIGKILL
-    assert wait_for(lambda: play.crew.left_over() == [], seconds=3, every=0.05), [
+    assert wait_for(lambda: play.crew.left_over() == [], every=0.05), [
         command_of(pid) for pid in pids() if pid in play.crew.left_over()
     ]
     play.starts()

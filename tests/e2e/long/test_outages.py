@@ -38,7 +38,7 @@ def test_store_and_queue_that_are_away_lose_nothing(
     assert dug.run["attempt"] <= attempts
     assert dug.repeated() == []
     assert dug.carts == dict.fromkeys(range(STEPS), 1)
-    assert wait_for(lambda: mine.waiting(play.queue_url) == 0, seconds=30)
+    assert wait_for(lambda: mine.waiting(play.queue_url) == 0)
     assert worker.is_running
 
 
@@ -46,7 +46,7 @@ def test_worker_whose_queue_is_away_says_so_and_takes_up_its_work_again(
     home: Home, mine: LocalStack, mine_till: Till, crew: Crew
 ) -> None:
     worker = crew.start(AGENT, AWS_ENDPOINT_URL_SQS="http://127.0.0.1:1")
-    assert wait_for(lambda: worker.said("queue not polled"), seconds=20)
+    assert wait_for(lambda: worker.said("queue not polled"))
 
     assert worker.is_running
     assert worker.health()[1]["state"] == "idle"

@@ -33,10 +33,10 @@ def test_worker_of_the_terminal_runs_what_comes_until_it_is_interrupted(
     order = play.rings("2")
 
     order.waits_for("SUCCEEDED")
-    assert wait_for(lambda: mine.waiting(play.queue_url) == 0, seconds=10)
+    assert wait_for(lambda: mine.waiting(play.queue_url) == 0)
     bellhop.send_signal(signal.SIGINT)
 
-    assert bellhop.wait(20) == 0
+    assert bellhop.wait(60) == 0
     text = log.read_text(encoding="utf-8")
     assert '"message":"worker started"' in text
     assert f'"pid":{bellhop.pid}' in text

@@ -37,7 +37,7 @@ def test_one_search_for_its_id_tells_the_way_of_an_event(
         seen, "github", post.signed(seen, "github", "pull_request.opened")
     )
     unheard = str(again.event_id)
-    assert wait_for(lambda: "unheard" in seen.rows(unheard), seconds=30)
+    assert wait_for(lambda: "unheard" in seen.rows(unheard))
 
     lines = logs.read()
     way, other = told(lines, event_id), told(lines, unheard)
