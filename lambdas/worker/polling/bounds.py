@@ -68,17 +68,23 @@ def adopt_strays() -> None:
 
 def strays(known: int | None) -> Iterator[int]:
     """Yield our children but ``known``, those that have ended and wait included."""
+    for pid in children(os.getpid()):
+        if pid not in {known, *_inherited}:
+            yield pid
+
+
+def children(parent: int) -> Iterator[int]:
+    """Yield the children of a process, those that have ended and wait included."""
     if not _IS_LINUX:
         return
-    me = os.getpid()
     for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or int(entry.name) in {known, *_inherited}:
+        if not entry.name.isdigit():
             continue
         try:
             stat = Path(entry.path, "stat").read_text("utf-8", "replace")
         except OSError:
             continue  # it has ended meanwhile
-        if int(stat.rpartition(")")[2].split()[1]) == me:
+        if int(stat.rpartition(")")[2].split()[1]) == parent:
             yield int(entry.name)
 
 

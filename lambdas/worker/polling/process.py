@@ -21,6 +21,9 @@ from lambdas.worker.polling import bounds
 # A line waits so long for a child that does not read: stopped, or starved.
 _PATIENCE_SECONDS = 5.0
 
+# A pool for each of a container's sixteen processors, and who watches over it.
+_MOST_HELPERS = 20
+
 _COMMAND = (sys.executable, "-P", "-m", "lambdas.worker.polling.child")
 
 
@@ -118,8 +121,12 @@ class ChildProcess:
                 _remove(entry)
 
     def is_swollen(self, megabytes: int) -> bool:
-        """Whether it keeps most of the memory that its agent may have."""
-        return bounds.data_megabytes(self.pid) > megabytes * 3 // 4
+        """Whether it keeps most of the memory that its agent may have, or more
+        processes than one would to work with: left at every run, they never end.
+        """
+        if bounds.data_megabytes(self.pid) > megabytes * 3 // 4:
+            return True
+        return sum(1 for _ in bounds.children(self.pid)) > _MOST_HELPERS
 
     def _kill(self) -> None:
         with self._collecting:

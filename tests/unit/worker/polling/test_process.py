@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from lambdas.worker.polling import process
+from lambdas.worker.polling import bounds, process
 from lambdas.worker.polling.process import ChildProcess
+from local.stack import wait_for
 
 
 @pytest.fixture
@@ -54,6 +56,25 @@ def test_next_run_has_an_empty_folder_whatever_became_of_the_last(
     assert list(child.temp.iterdir()) == []
     elsewhere = child.temp.with_name("other")
     assert not elsewhere.exists() or (elsewhere / "kept").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux knows how")
+@pytest.mark.parametrize(("helpers", "is_swollen"), [(20, False), (21, True)])
+def test_process_that_keeps_too_many_others_is_to_be_replaced(
+    monkeypatch: pytest.MonkeyPatch, helpers: int, is_swollen: bool
+) -> None:
+    many = "sleep 60 & " * helpers
+    monkeypatch.setattr(process, "_COMMAND", ("/bin/sh", "-c", f"{many} wait"))
+    child = ChildProcess(lambda _: None, os.environ)
+
+    try:
+        assert wait_for(
+            lambda: len(list(bounds.children(child.pid))) == helpers, seconds=10
+        )
+        assert child.is_swollen(512) is is_swollen
+    finally:
+        child.end()
+    assert list(bounds.children(child.pid)) == []
 
 
 def test_folder_that_is_too_deep_to_remove_keeps_no_worker_from_working(
