@@ -28,22 +28,13 @@ from agents.effects.outgoing import Answer, Call
 from lambdas.shared.adapters.google import Tokens
 from lambdas.shared.effects import current_run, repeatable
 from lambdas.shared.errors import Unavailable
-from lambdas.shared.google import read_key
+from lambdas.shared.google import TOO_FAST, read_key
 
 API = "https://www.googleapis.com/calendar/v3"
 SCOPE = "https://www.googleapis.com/auth/calendar.events"
 SECRET = "bellhop/google-calendar"  # noqa: S105 - the secret's name
 
-# What Google's 403 says where others say 429; without a time it means about a minute.
-_TOO_FAST = frozenset(
-    {
-        "rateLimitExceeded",
-        "userRateLimitExceeded",
-        "quotaExceeded",
-        "dailyLimitExceeded",
-        "calendarUsageLimitsExceeded",
-    }
-)
+# Google names no time beside a 403 that says "too fast": it means about a minute.
 _A_WHILE = timedelta(seconds=60)
 
 Result = dict[str, Any]
@@ -223,7 +214,7 @@ def _named(entry: Mapping[str, Any]) -> Result:
 
 def _checked(answer: Answer) -> Answer:
     """Return a 2xx answer, or raise what Google's refusal means."""
-    if answer.status == 403 and _reason(answer) in _TOO_FAST:
+    if answer.status == 403 and _reason(answer) in TOO_FAST:
         why = f"answered 403: {answer.message}"
         raise answer.call.later(why, answer.after or _A_WHILE)
     return answer.checked()

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 from lambdas.planner.ical import MOST_BYTES
 from lambdas.planner.occurrence import Refused
 from lambdas.shared.errors import Misconfigured, Unavailable
+from lambdas.shared.outside import Answer, Exchange
 from lambdas.shared.waiting import retry_after
 
 TIMEOUT_SECONDS = 20.0
 _MOST_REDIRECTS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
-
-
-class Answer(Protocol):
-    """What the other side answered; names of headers in lower case."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def body(self) -> bytes: ...
-
-
-class Exchange(Protocol):
-    """Makes one call: ``lambdas.shared.adapters.https.exchange``."""
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        most_bytes: int,
-        timeout_seconds: float,
-    ) -> Answer:
-        """Return the answer, whatever its status; raises Unavailable."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

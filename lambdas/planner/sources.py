@@ -16,6 +16,7 @@ from lambdas.planner.record import Record
 from lambdas.shared.fleet import Calendar
 from lambdas.shared.google import read_key
 from lambdas.shared.ledger import Bodies
+from lambdas.shared.outside import Exchange
 
 #: The prefix of the payload bucket under which feeds are kept.
 KEPT = "calendars"
@@ -28,7 +29,7 @@ class IcalFeed:
     """An iCal feed behind an address that the calendar's secret holds."""
 
     address_of: Callable[[str], str]
-    exchange: feed.Exchange
+    exchange: Exchange
     bodies: Bodies
     expand: Callable[[bytes, Window, str], Reading]
 

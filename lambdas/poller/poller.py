@@ -25,6 +25,7 @@ from lambdas.shared.event import Event
 from lambdas.shared.fleet import Feed, Fleet
 from lambdas.shared.ledger import TableLedger
 from lambdas.shared.observe import count, logger
+from lambdas.shared.outside import Exchange
 from lambdas.shared.table import Table
 
 
@@ -45,7 +46,7 @@ class Poller:
     fleet: Fleet
     ledger: TableLedger
     table: Table
-    exchange: site.Exchange
+    exchange: Exchange
     secret_of: Callable[[str], str]
     clock: Clock
 

@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 from lambdas.poller.item import MOST_BYTES, Refused, date
 from lambdas.shared.errors import Misconfigured, Unavailable
+from lambdas.shared.outside import Answer, Exchange
 
 TIMEOUT_SECONDS = 30.0
 # Whatever a site says, a feed is looked at once a day.
@@ -32,32 +32,6 @@ _ACCEPT = {
     "rss": "application/atom+xml, application/rss+xml, application/xml;q=0.9,"
     " text/xml;q=0.9, */*;q=0.5",
 }
-
-
-class Answer(Protocol):
-    """What the other side answered; names of headers in lower case."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def body(self) -> bytes: ...
-
-
-class Exchange(Protocol):
-    """Makes one call: ``lambdas.shared.adapters.https.exchange``."""
-
-    def __call__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        most_bytes: int,
-        timeout_seconds: float,
-    ) -> Answer:
-        """Return the answer, whatever its status; raises Unavailable."""
-        ...
 
 
 class Gone(Refused):

@@ -1,4 +1,4 @@
-"""Keys to Google's API: which forms a secret may have, and who must act on a wrong one.
+"""Google's API: which forms a key may have, who must act on a wrong one; its words.
 
 A *service account's* key is the file that Google's console gives once. A *person's
 consent* is ``{"type": "authorized_user", "client_id", "client_secret",
@@ -25,6 +25,19 @@ _KNOWN_ADDRESSES = (
     TOKEN_ADDRESS,
     "https://accounts.google.com/o/oauth2/token",
     "https://www.googleapis.com/oauth2/v4/token",
+)
+
+#: The reasons of a 403 that say "too fast", where others say 429; any other says "not
+#: you" (developers.google.com/workspace/calendar, "Handle API errors").
+TOO_FAST = frozenset(
+    {
+        "rateLimitExceeded",
+        "userRateLimitExceeded",
+        "quotaExceeded",
+        "dailyLimitExceeded",
+        "calendarUsageLimitsExceeded",
+        "RATE_LIMIT_EXCEEDED",
+    }
 )
 
 _WANTED = {

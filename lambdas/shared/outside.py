@@ -1,12 +1,40 @@
-"""Where a call to the outside world goes."""
+"""Where a call to the outside world goes, and what comes back."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Protocol
 from urllib.parse import urlsplit
 
 # Set on the local stack only; a template test asserts that AWS never sees it.
 WORLD_URL_VARIABLE = "BELLHOP_WORLD_URL"
+
+
+class Answer(Protocol):
+    """What the other side answered; names of headers in lower case."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+class Exchange(Protocol):
+    """Makes one call: ``lambdas.shared.adapters.https.exchange``."""
+
+    def __call__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        most_bytes: int,
+        timeout_seconds: float,
+    ) -> Answer:
+        """Return the answer, whatever its status; raises Unavailable."""
+        ...
 
 
 def address(url: str) -> str:

@@ -16,12 +16,12 @@ from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
-from lambdas.planner.feed import Answer
 from lambdas.planner.ical import MOST_ENTRIES
 from lambdas.planner.occurrence import Refused, text_of
 from lambdas.shared.errors import Misconfigured, Unavailable
 from lambdas.shared.fetch import TooLarge
-from lambdas.shared.google import Key
+from lambdas.shared.google import TOO_FAST, Key
+from lambdas.shared.outside import Answer
 from lambdas.shared.waiting import retry_after
 
 API = "https://www.googleapis.com/calendar/v3"
@@ -47,17 +47,6 @@ _FIELDS = (
     "attendees(email))"
 )
 
-# The 403 that say "too fast"; any other says "not you".
-_TOO_FAST = frozenset(
-    {
-        "rateLimitExceeded",
-        "userRateLimitExceeded",
-        "quotaExceeded",
-        "dailyLimitExceeded",
-        "calendarUsageLimitsExceeded",
-        "RATE_LIMIT_EXCEEDED",
-    }
-)
 _NOT_ENABLED = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
 _NO_SCOPE = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"})
 
@@ -232,7 +221,7 @@ class _Look:
         if has_token and status in (400, 410):
             # 400: a token of another calendar, or of another way of asking.
             raise Gone
-        if status in (408, 429) or status >= 500 or reason in _TOO_FAST:
+        if status in (408, 429) or status >= 500 or reason in TOO_FAST:
             after = retry_after(answer.headers.get("retry-after"))
             raise Unavailable(said, after=after)
         if status in (401, 403, 404):

@@ -31,7 +31,7 @@ _LONGEST_MESSAGE = 200
 _USUAL_SECONDS = 3600
 
 # What the owner of a key must do, by Google's word for the refusal.
-_TODO: Mapping[str, str] = {
+_ADVICE: Mapping[str, str] = {
     "invalid_client": "the OAuth client was deleted or its secret changed: make a new"
     " refresh token",
     "deleted_client": "the OAuth client was deleted: make a new refresh token",
@@ -200,14 +200,14 @@ def _refused(error: RefreshError, key: Key, scope: str) -> Misconfigured | Unava
     details = _cut(str(said.get("error_description", "")) or word)
     is_account = key.kind == SERVICE_ACCOUNT
     if word == "invalid_grant":
-        todo = _REVOKED[is_account]
+        advice = _REVOKED[is_account]
         if is_account and "iat" in details:
-            todo = "this machine's clock is wrong"
+            advice = "this machine's clock is wrong"
         if is_account and "email" in details.lower():
-            todo = "there is nobody of the name in act_as"
+            advice = "there is nobody of the name in act_as"
     else:
-        todo = _TODO.get(word, "see what Google says").format(scope=scope)
-    return Misconfigured(f"Google refuses the key ({word}: {details}): {todo}")
+        advice = _ADVICE.get(word, "see what Google says").format(scope=scope)
+    return Misconfigured(f"Google refuses the key ({word}: {details}): {advice}")
 
 
 def _cut(text: str) -> str:

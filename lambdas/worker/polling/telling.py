@@ -44,11 +44,12 @@ def not_beaten(agent: str, error: Exception) -> None:
     logger.warning("heartbeat failed", agent=agent, reason=str(error))
 
 
-def not_done(agent: str, what: str, message_id: str, error: Exception) -> None:
-    """The message was not deleted, hidden or shown as wished; it comes back later."""
+def not_done(agent: str, wish: str, message_id: str, error: Exception) -> None:
+    """The message was not deleted or shown as wished; it comes back later."""
     logger.warning(
-        "message not " + what,
+        "message not as wished",
         agent=agent,
+        wish=wish,
         message_id=message_id,
         reason=str(error),
     )
