@@ -1,4 +1,4 @@
-"""Strays are ended, helpers are not; and an agent's memory has a limit."""
+"""Strays are ended, kepts are not; and an agent's memory has a limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def told(code: str) -> list[str]:
 
 
 def test_what_has_lost_its_parent_is_ended_and_nothing_else_is() -> None:
-    """One of a script that became us, our child and its helper stay."""
+    """One of a script that became us, our child and its own child stay."""
     assert told(
         """
         import os, subprocess, sys, time
@@ -42,11 +42,13 @@ def test_what_has_lost_its_parent_is_ended_and_nothing_else_is() -> None:
 
         before = sleeper()
         bounds.adopt_strays()
+        # In one write each: two lines of one pipe must not become one.
+        tell = "os.write(1, b'%d\\\\n' % {})\\n"
         forks = "import os, subprocess, time\\nif os.fork() == 0:\\n os.setsid()\\n"
-        forks += " if os.fork(): os._exit(0)\\n print(os.getpid(), flush=True)\\n"
+        forks += " if os.fork(): os._exit(0)\\n " + tell.format("os.getpid()")
         forks += " time.sleep(60)\\nos.wait()\\n"
-        forks += "helper = subprocess.Popen(['sleep', '60'])\\n"
-        forks += "print(helper.pid, flush=True)\\ntime.sleep(60)"
+        forks += "kept = subprocess.Popen(['sleep', '60'])\\n"
+        forks += tell.format("kept.pid") + "time.sleep(60)"
         child = subprocess.Popen(
             [sys.executable, "-c", forks], stdout=subprocess.PIPE, text=True
         )
@@ -55,13 +57,13 @@ def test_what_has_lost_its_parent_is_ended_and_nothing_else_is() -> None:
         while not (left := list(bounds.strays(child.pid))):
             time.sleep(0.01)
         (stray,) = left
-        (helper,) = set(pids) - {stray}
+        (kept,) = set(pids) - {stray}
         bounds.end_strays(child.pid)
-        print(*map(is_there, (stray, helper, child.pid, before.pid)))
+        print(*map(is_there, (stray, kept, child.pid, before.pid)))
         child.kill()
         child.wait()
         bounds.end_strays()
-        print(*map(is_there, (helper, before.pid)))
+        print(*map(is_there, (kept, before.pid)))
         before.kill()
         """
     ) == ["False", "True", "True", "True", "False", "True"]
