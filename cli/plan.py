@@ -175,12 +175,14 @@ def _window(calendar: Calendar, now: datetime, days: int | None) -> Window:
 
 def _body(place: str) -> bytes:
     from lambdas.planner import feed
+    from lambdas.planner.ical import MOST_BYTES
     from lambdas.shared.adapters import https
 
     if "://" in place:
         return feed.get(https.exchange, place).body or b""
     try:
-        return Path(place).read_bytes()
+        with Path(place).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{place}: {error.strerror}") from error
 

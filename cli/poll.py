@@ -143,10 +143,16 @@ def _beforehand(source: str, place: str) -> Look:
 
 
 def _file(place: str) -> bytes:
+    from lambdas.poller.item import MOST_BYTES
+
     try:
-        return Path(place).read_bytes()
+        with Path(place).open("rb") as file:
+            body = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{place}: {error.strerror}") from error
+    if len(body) > MOST_BYTES:
+        raise CliError(f"{place}: more than {MOST_BYTES} bytes")
+    return body
 
 
 def _fleet() -> Fleet:
@@ -172,11 +178,11 @@ def _show(session: Session, look: Look) -> None:
         return
     if look.chosen.passed:
         session.out.say(
-            f"{look.chosen.passed} items were there before the feed was known, and"
-            " are passed over (first_run)"
+            f"passed over: {look.chosen.passed}, there before the feed was known"
+            " (first_run)"
         )
     if look.chosen.rest:
-        session.out.say(f"{look.chosen.rest} more are left to the next run (max_items)")
+        session.out.say(f"left to the next run: {look.chosen.rest} (max_items)")
 
 
 def _row(event: Event) -> dict[str, Any]:

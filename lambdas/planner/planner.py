@@ -123,6 +123,7 @@ class Planner:
         record = Record.read(self.table, calendar.name, self.clock())
         window = self._window(calendar, record)
         try:
+            rules = self.rules_of(calendar)
             reading, record = self._read(calendar, window, record)
         except (Refused, Misconfigured, Unavailable) as error:
             # The feed is somebody else's affair: what is planned goes on.
@@ -130,7 +131,7 @@ class Planner:
             logger.warning("feed not obeyed", calendar=calendar.name, why=str(error))
             said, record = f"not obeyed: {error}", self._refused(record, error)
         else:
-            said, record = self._plan(calendar, window, reading, record)
+            said, record = self._plan(calendar, window, reading, record, rules)
             count("CalendarRead", Calendar=calendar.name)
         self._begin_due(calendar)
         self._converge(calendar)
@@ -168,13 +169,18 @@ class Planner:
             raise Refused(f"reading it failed: {type(error).__name__}") from error
 
     def _plan(
-        self, calendar: Calendar, window: Window, reading: Reading, record: Record
+        self,
+        calendar: Calendar,
+        window: Window,
+        reading: Reading,
+        record: Record,
+        rules: Rules,
     ) -> tuple[str, Record]:
         now = self.clock()
         made = plan(
             reading,
             self.known(calendar),
-            self.rules_of(calendar),
+            rules,
             Asked(
                 calendar=calendar.name,
                 now=now,

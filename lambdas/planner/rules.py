@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import translate
 
 from lambdas.planner.occurrence import Occurrence
+from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import Calendar, CalendarRule
 
 # Of a stranger's text: what an expression is tried on must not be endless.
@@ -32,7 +33,11 @@ class Rules:
     """The rules of one calendar."""
 
     def __init__(self, calendar: Calendar, zone: tzinfo) -> None:
-        """Business days are counted by the clocks of ``zone``."""
+        """Business days are counted by the clocks of ``zone``.
+
+        Raises:
+            Misconfigured: nobody knows the holidays of the calendar's country.
+        """
         self._rules = calendar.rules
         self._zone = zone
         self._is_holiday = _holidays(calendar.holidays)
@@ -102,5 +107,10 @@ def _holidays(place: str | None) -> Callable[[date], bool]:
     import holidays
 
     country, _, part = place.partition("-")
-    known = holidays.country_holidays(country, subdiv=part or None)
+    try:
+        known = holidays.country_holidays(country, subdiv=part or None)
+    except NotImplementedError:
+        raise Misconfigured(
+            f"holidays = {place!r}: those of no such country, or part, are known"
+        ) from None
     return lambda day: day in known

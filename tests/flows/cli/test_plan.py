@@ -86,8 +86,9 @@ def test_plan_of_fewer_days_holds_what_begins_in_them(folder: Path) -> None:
         (["--feed", "absent.ics"], 2, "No such file"),
         (["--feed", "good.ics", "--calendar", "x"], 2, "there are: finance"),
         (["--feed", "http://feeds.example/"], 1, "want https://"),
+        (["--feed", "/dev/zero"], 1, "more than 10000000"),
     ],
-    ids=["page", "no file", "no calendar", "http"],
+    ids=["page", "no file", "no calendar", "http", "endless"],
 )
 def test_what_cannot_be_read_is_one_sentence(
     folder: Path,

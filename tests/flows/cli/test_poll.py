@@ -65,7 +65,7 @@ def test_file_needs_no_stack(site: Site, tmp_path: Path) -> None:
     assert code == 0
     assert "news:i4" in said
     assert "About i5" in said
-    assert "3 items were there before the feed was known" in said
+    assert "passed over: 3, there before the feed was known" in said
 
 
 def test_address_needs_no_stack(site: Site) -> None:
@@ -82,9 +82,10 @@ def test_address_needs_no_stack(site: Site) -> None:
         (["news", "--feed", "absent.xml"], 2, "No such file"),
         (["news", "--feed", "http://feeds.example/"], 1, "want https://"),
         (["news", "--feed", "https://feeds.example/no"], 1, "answered 404"),
+        (["news", "--feed", "/dev/zero"], 1, "more than 10000000"),
         (["github", "--feed", "absent.xml"], 2, "there are: news, private"),
     ],
-    ids=["no file", "http", "404", "no feed"],
+    ids=["no file", "http", "404", "endless", "no feed"],
 )
 def test_what_cannot_be_looked_at_is_one_sentence(
     site: Site, words: list[str], code: int, why: str

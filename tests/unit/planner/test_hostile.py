@@ -11,6 +11,7 @@ import pytest
 from lambdas.planner import bounded
 from lambdas.planner.ical import expand, utc_or
 from lambdas.planner.occurrence import Reading, Window
+from lambdas.shared.fleet import parse
 from tests.fakes.calendars import FLEET, START, Office, calendar, close, utc
 from tests.fakes.google import consent, service_account
 from tests.fakes.google_office import GoogleOffice, planned
@@ -102,6 +103,22 @@ def test_fault_of_ours_with_one_calendar_costs_the_others_nothing() -> None:
         "finance": "not obeyed: reading it failed: KeyError",
         "board": "1 changes",
     }
+
+
+def test_country_that_nobody_knows_is_said_and_due_work_begins() -> None:
+    office = Office(START)
+    close(office)
+    office.look()
+    fleet = FLEET.replace("rules = [", 'holidays = "XX"\nrules = [')
+    office.fleet = parse(fleet)
+    office.planner = office.new_planner()
+    office.clock.instant = utc("2026-11-27T12:00:00")
+
+    assert office.look() == {
+        "finance": "not obeyed: holidays = 'XX': those of no such country, or part,"
+        " are known"
+    }
+    assert len(office.begun) == 1
 
 
 def test_clock_that_ran_ahead_does_not_silence_a_calendar_for_as_long() -> None:
