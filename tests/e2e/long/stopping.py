@@ -95,7 +95,8 @@ def second_signal_ends_the_run_at_once_and_loses_nothing(play: Play) -> None:
     began = time.monotonic()
 
     worker.send(signal.SIGINT)
-    time.sleep(0.2)
+    # Two that are not taken yet are one.
+    assert wait_for(lambda: worker.said("worker is stopping"), every=0.02)
     worker.send(signal.SIGINT)
 
     assert worker.ends() == 0
