@@ -16,15 +16,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress
-from rich.table import Table
 from rich.text import Text
+
+from cli import layout
 
 DONE, FOUND, USAGE, OUT_OF_REACH = 0, 1, 2, 3
 
-# Into a pipe nothing is cut off: what greps a table wants whole ids.
-_PIPE_WIDTH = 240
+# Into a pipe a row is a line: what greps a table wants whole ids.
+_PIPE_WIDTH = 1_000_000
 
 # What moves a terminal's cursor, renames its window or turns its text around: an
 # event's words are a stranger's.
@@ -92,12 +93,9 @@ class Output:
         if not rows:
             self.say(empty)
             return
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
-            table.add_column(column.replace("_", " "), overflow="fold")
-        for row in rows:
-            table.add_row(*(_cell(row.get(column)) for column in columns))
-        self._out.print(table)
+        names = [column.replace("_", " ") for column in columns]
+        cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+        self._show(layout.table(names, cells, self._out.width))
 
     def line(self, row: Mapping[str, Any], columns: Sequence[str]) -> None:
         """Tell one row at once: a line of text, or a line of JSON."""
@@ -109,18 +107,25 @@ class Output:
 
     def pairs(self, values: Mapping[str, Any]) -> None:
         """Show names and values to a person."""
-        table = Table(box=None, pad_edge=False, show_header=False)
-        table.add_column(style="bold")
-        table.add_column(overflow="fold")
+        told = []
         for name, value in values.items():
             text = json.dumps(value) if isinstance(value, Mapping) else value
-            table.add_row(name.replace("_", " "), _cell(text))
-        self._out.print(table)
+            told.append((name.replace("_", " "), _cell(text)))
+        self._show(layout.pairs(told))
 
     def raw(self, text: str) -> None:
         """Print text as it is; on a terminal, what would steer it is written out."""
         shown = _plain(text) if self._out.is_terminal else _encodable(text)
         self._out.print(shown, markup=False, highlight=False, soft_wrap=True)
+
+    def _show(self, laid_out: RenderableType) -> None:
+        if self._out.is_terminal:
+            self._out.print(laid_out)
+            return
+        with self._out.capture() as captured:
+            self._out.print(laid_out)
+        for line in captured.get().splitlines():  # without the blanks behind it
+            self.raw(line.rstrip())
 
     def progress(self) -> Progress:
         """Return a progress bar on stderr; a program, or a pipe, gets none."""
@@ -147,7 +152,7 @@ def _console(*, stderr: bool) -> Console:
 def _cell(value: Any) -> Text:
     match value:
         case None:
-            text = "-"
+            text = layout.NOTHING
         case bool():
             text = "yes" if value else "no"
         case _:

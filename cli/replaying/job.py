@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from cli.output import CliError
@@ -55,8 +55,19 @@ def begin(target: Target, choice: Choice, total: int) -> Job:
         },
         when=NEW,
     )
-    _audit(target, who, f"replay of {total} began", f"{job.id} {choice.to_text()}")
+    _audit(target, who, f"replay of {total} began", f"{job.id} {_in_words(choice)}")
     return job
+
+
+def _in_words(choice: Choice) -> str:
+    """Return what was asked for; ids are words, by which `bellhop audit` finds them."""
+    asked = {name: value for name, value in asdict(choice).items() if value}
+    words = list(asked.pop("ids", ()))
+    for name, value in asked.items():
+        if name.endswith(("_from", "_until")):
+            value = rfc3339(datetime.fromtimestamp(value / 1000, UTC))
+        words.append(f"{name}={value}")
+    return " ".join(words) or "all"
 
 
 def resume(target: Target, job_id: str) -> Job:

@@ -267,6 +267,18 @@ def test_replay_is_written_down_with_who_and_what(desk: Desk) -> None:
     assert sorted(entries) == ["replay done: 1 sent, 1 under way", "replay of 1 began"]
 
 
+def test_audit_of_an_event_tells_the_replay_that_named_it(desk: Desk) -> None:
+    event_id = desk.dead()
+
+    _, out, _ = desk.run("replay", event_id, "--older-than", "0s", "--wait", "0s")
+    _, acts, _ = desk.run("audit", event_id)
+
+    (began,) = [act for act in acts if act["what"] == "replay of 1 began"]
+    job, named, until = began["about"].split()
+    assert (job, named) == (out["job"], event_id)
+    assert until.startswith(f"died_until={clock.now():%Y-%m-%dT}")
+
+
 def test_group_is_listed_shown_and_decided_about(desk: Desk) -> None:
     desk.dead()
     desk.dead()
