@@ -48,7 +48,7 @@ def test_page_shows_beforehand_what_would_be_accepted(
     said = follow(folder, commands[0])
 
     assert "nothing would be accepted" in said
-    assert "1 items were there before the feed was known" in said
+    assert "passed over: 1, there before the feed was known" in said
 
 
 def test_item_that_is_new_reaches_the_agent_once(
