@@ -71,7 +71,8 @@ Wait = Annotated[
 Again = Annotated[
     bool,
     typer.Option(
-        "--again", help="What is over, succeeded too; effects are kept, steps not."
+        "--again",
+        help="What is over, or named and stuck; effects are kept, steps not.",
     ),
 ]
 Fresh = Annotated[

@@ -14,7 +14,7 @@ from lambdas.dlq_digest.known import Dead, dead_keys, dead_runs, letter_of
 from lambdas.dlq_digest.letters import Letter
 from lambdas.shared.blame import Blame
 from lambdas.shared.clock import milliseconds
-from lambdas.shared.story import RUN, RunRecord, State
+from lambdas.shared.story import RUN, RunRecord, State, is_stranded
 from lambdas.shared.table import Row
 
 # So long a dead run is kept at the longest; its event expires before.
@@ -26,8 +26,8 @@ _REPLAYABLE_AGAIN = frozenset({State.SUCCEEDED, State.SKIPPED, State.DEAD})
 class Choice:
     """What an operator asked for. Times are epoch milliseconds.
 
-    ``again``: what is over runs once more, succeeded or not; ``fresh_effects``:
-    and makes its effects anew.
+    ``again``: what is over runs once more, succeeded or not, and of ``ids`` also
+    what no message has come for; ``fresh_effects``: and makes its effects anew.
     """
 
     ids: tuple[str, ...] = ()
@@ -143,8 +143,20 @@ def _again(target: Target, choice: Choice) -> Iterator[Dead]:
         until = _utc(choice.accepted_until or milliseconds(target.now()))
         ids = list(target.ledger.accepted(since, until))
     for row in _runs(target, ids):
-        if RunRecord.from_row(row).state in _REPLAYABLE_AGAIN:
+        run = RunRecord.from_row(row)
+        # Only by name: one whose message merely waits behind many would begin anew.
+        is_named = row["pk"] in choice.ids
+        if run.state in _REPLAYABLE_AGAIN or (is_named and _strands(target, run)):
             yield Dead.from_row(row)
+
+
+def _strands(target: Target, run: RunRecord) -> bool:
+    now_ms = milliseconds(target.now())
+    return any(
+        is_stranded(run, agent.visibility_seconds, now_ms)
+        for agent in target.fleet.agents.values()
+        if agent.key == run.agent
+    )
 
 
 def _runs(target: Target, ids: Sequence[str]) -> Iterator[Row]:

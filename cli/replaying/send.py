@@ -229,7 +229,11 @@ class Sender:
         mine = Is("replayed_by", self.job.id)
         forgotten = Below("replayed_at", now_ms - _FORGOTTEN_MS)
         change = Change(set={"replayed_at": now_ms, "replayed_by": self.job.id})
-        as_it_was = Is("state", str(run.state)) & Is("finished_at", ended)
+        # One that was at work when its message was lost has no end.
+        is_same_end: Condition = Absent("finished_at")
+        if run.finished_at is not None:
+            is_same_end = Is("finished_at", ended)
+        as_it_was = Is("state", str(run.state)) & is_same_end
         if self.job.choice.again:
             as_it_was = as_it_was & Is("generation", run.generation)
         when = as_it_was & (unmarked | mine | forgotten)

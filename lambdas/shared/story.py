@@ -32,6 +32,8 @@ class State(StrEnum):
 # States that a person may have to act on; they are in the index by state. A failed
 # run is not: it is tried again by itself, or dies (decision 0018).
 ATTENTION = frozenset({State.DEAD})
+# A message answers for the run.
+_GOING = frozenset({State.PROCESSING, State.FAILED, State.SUSPENDED})
 
 
 class Category(StrEnum):
@@ -159,6 +161,23 @@ class RunRecord:
             worked_ms=row.get("worked_ms"),
             envelope_id=row.get("envelope_id"),
         )
+
+
+# A run whose lease is over comes back when its message shows again, which is within
+# the queue's visibility; the rest is room for a busy queue.
+_COMES_BACK_MS = 5 * 60 * 1000
+
+
+def is_stranded(run: RunRecord, visibility_seconds: int, now_ms: int) -> bool:
+    """Say whether a run is not over, and its message should have come long ago.
+
+    The queue may have been emptied by hand, or what waits there is very much.
+    """
+    # One that handed over is always due: its next message was sent just then.
+    since = run.finished_at if run.state is State.SUSPENDED else run.due_at
+    if run.state not in _GOING or since is None:
+        return False
+    return since < now_ms - visibility_seconds * 1000 - _COMES_BACK_MS
 
 
 class Status(StrEnum):

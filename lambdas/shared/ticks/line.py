@@ -26,7 +26,7 @@ from lambdas.shared.clock import Clock, milliseconds
 from lambdas.shared.errors import Unavailable
 from lambdas.shared.fleet import Agent, Schedule
 from lambdas.shared.ledger import EVENT_ROW, TableLedger
-from lambdas.shared.story import RUN, State
+from lambdas.shared.story import RUN, RunRecord, State, is_stranded
 from lambdas.shared.table import NEW, Absent, Below, Change, Condition, Is, Row, Table
 from lambdas.shared.ticks.tick import Tick, planned_of, text_of
 
@@ -38,9 +38,6 @@ _IN_LINE, _RELEASED = "WAITING", "RELEASED"
 _UNUSED = timedelta(minutes=15)
 # The sweep relays what was lost after 60 minutes at most; twice that is never.
 _NEVER_BEGUN = timedelta(hours=2)
-# A run whose lease is over comes back when its message shows again, which is within
-# the queue's visibility; the rest is room for a busy queue.
-_COMES_BACK = timedelta(minutes=5)
 # Each round of `advance` makes progress, or somebody else has made some.
 _ROUNDS = 20
 
@@ -213,11 +210,12 @@ class Line:
     def _standing_of(self, run: Row) -> Standing:
         if run["state"] in _OVER:
             return Standing.OVER
-        visibility = timedelta(seconds=self._agent.visibility_seconds)
-        gone = milliseconds(self._clock() - visibility - _COMES_BACK)
-        # One that handed over is always due: its next message was sent just then.
-        since = "finished_at" if run["state"] == State.SUSPENDED else "due_at"
-        return Standing.LOST if run.get(since, gone) < gone else Standing.GOING
+        is_lost = is_stranded(
+            RunRecord.from_row(run),
+            self._agent.visibility_seconds,
+            milliseconds(self._clock()),
+        )
+        return Standing.LOST if is_lost else Standing.GOING
 
     def _is_going(self, state: Row) -> bool:
         """Whether the tick that has its turn still needs it."""
