@@ -50,9 +50,11 @@ _LAMBDA_ONLY = {
 
 def read_compute(table: Table) -> dict[str, Any]:
     """Return the fields of an :class:`Agent` that say where and how long it runs."""
-    chosen = table.choice("compute", (LAMBDA, FARGATE)) or LAMBDA
+    chosen = table.choice("compute", (LAMBDA, FARGATE))
+    if chosen is None and table.has("compute"):  # told; nothing follows from a slip
+        chosen = FARGATE if any(map(table.has, _FARGATE_ONLY)) else LAMBDA
     return {
-        "compute": cast(Any, chosen),
+        "compute": cast(Any, chosen or LAMBDA),
         "max_duration_seconds": table.whole_or(
             "max_duration_seconds", 6 * 3600, 1, 7 * _DAY
         ),

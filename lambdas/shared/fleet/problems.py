@@ -108,7 +108,8 @@ class Table:
         is_whole = isinstance(value, int) and not isinstance(value, bool)
         if is_whole and low <= value <= high:
             return int(value)
-        self.problem(key, f"want {low} to {high}, got {shown(value)}")
+        kind = "" if is_whole else "a whole number, "
+        self.problem(key, f"want {kind}{low} to {high}, got {shown(value)}")
         return None
 
     def whole_or(self, key: str, default: int, low: int, high: int) -> int:

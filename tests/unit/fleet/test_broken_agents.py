@@ -37,6 +37,10 @@ from tests.unit.fleet.broken import AGENT, GITHUB, of_agent, of_on, problems
         ),
         (of_agent("batch_size = 11"), "agents.hello.batch_size: want 1 to 10, got 11"),
         (
+            of_agent("batch_size = '5'"),
+            "agents.hello.batch_size: want a whole number, 1 to 10, got '5'",
+        ),
+        (
             of_agent("compute = 'fargat'"),
             "agents.hello.compute: want lambda | fargate, got 'fargat';"
             " did you mean 'fargate'?",

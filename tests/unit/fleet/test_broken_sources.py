@@ -29,11 +29,13 @@ from tests.unit.fleet.broken import of_generic, of_source, problems
         ),
         (
             of_source("tolerance_seconds = '5 min'"),
-            "sources.door.tolerance_seconds: want 1 to 259200, got '5 min'",
+            "sources.door.tolerance_seconds: want a whole number, 1 to 259200,"
+            " got '5 min'",
         ),
         (
             of_source("tolerance_seconds = true"),
-            "sources.door.tolerance_seconds: want 1 to 259200, got true",
+            "sources.door.tolerance_seconds: want a whole number, 1 to 259200,"
+            " got true",
         ),
         (
             of_source("max_body_bytes = 9_000_000"),

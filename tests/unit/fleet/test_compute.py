@@ -76,6 +76,14 @@ def test_the_fleet_knows_who_polls() -> None:
     assert parse(HELLO).polling == {}
 
 
+def test_a_slip_in_compute_is_told_alone() -> None:
+    slip = "compute = 'fargat'\nspot = true\nstall_seconds = 300"
+
+    (problem,) = problems(of_agent(slip))
+
+    assert problem.endswith("did you mean 'fargate'?")
+
+
 def test_own_subnets_are_read() -> None:
     network = (
         '[fleet]\nvpc = "vpc-0a1b2c3d"\nsubnets = ["subnet-0a1b2c3d"]\npublic_ip = true'
