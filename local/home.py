@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lambdas.worker.polling.away import remove
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -74,7 +75,7 @@ class Home:
 
     def prepare(self) -> None:
         """Make the folder fresh: no file of an earlier stack, its logs included."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)
         self.temp.mkdir(parents=True)
         self.logs.mkdir()
         self.clock.touch()
@@ -85,12 +86,9 @@ class Home:
         if not self.folder.is_dir():
             return
         for entry in self.folder.iterdir():
-            if entry == self.logs:
-                continue
-            if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+            if entry != self.logs:
+                # A worker that was killed leaves what its agent has left.
+                remove(entry)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 import lambdas
 from lambdas.shared.adapters.lines import Line, pair
 from lambdas.worker.polling import bounds
+from lambdas.worker.polling.away import remove
 
 # A line waits so long for a child that does not read: stopped, or starved.
 _PATIENCE_SECONDS = 5.0
@@ -104,7 +104,7 @@ class ChildProcess:
         if self._adopts:
             bounds.end_strays()
         if self.temp is not None:
-            _remove(self.temp)
+            remove(self.temp)
 
     def clear(self) -> None:
         """Take away what its last run left: files, and processes without a parent."""
@@ -118,7 +118,7 @@ class ChildProcess:
                 self.temp.unlink(missing_ok=True)
                 self.temp.mkdir(mode=0o700)
             for entry in self.temp.iterdir():
-                _remove(entry)
+                remove(entry)
 
     def is_swollen(self, megabytes: int) -> bool:
         """Whether it keeps most of the memory that its agent may have, or more
@@ -155,19 +155,6 @@ class ChildProcess:
         self._kill()
         # A copy that the agent forked may hold the line open for ever.
         self._lines.no_more()
-
-
-def _remove(place: Path) -> None:
-    """Take away a file, or a folder with all that it holds, as far as that is ours.
-
-    What cannot be taken away must keep neither its neighbours nor a worker.
-    """
-    # Before Python 3.13 a folder is left that is deeper than we may call ourselves.
-    with contextlib.suppress(OSError, RecursionError):
-        if place.is_symlink() or not place.is_dir():
-            place.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(place, ignore_errors=True)
 
 
 def _own_folder() -> Path | None:

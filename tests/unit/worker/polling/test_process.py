@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,21 +74,3 @@ def test_process_that_keeps_too_many_others_is_to_be_replaced(
     finally:
         child.end()
     assert list(bounds.children(child.pid)) == []
-
-
-def test_folder_that_is_too_deep_to_remove_keeps_no_worker_from_working(
-    child: ChildProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert child.temp is not None
-    (child.temp / "deep").mkdir()
-    (child.temp / "file").touch()
-
-    def too_deep(*_: object, **__: object) -> None:
-        raise RecursionError
-
-    monkeypatch.setattr(shutil, "rmtree", too_deep)
-
-    child.clear()
-
-    assert [each.name for each in child.temp.iterdir()] == ["deep"]
-    child.end()
