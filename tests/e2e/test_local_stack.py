@@ -99,7 +99,7 @@ def test_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
     running = pids(home)
 
     starting.send_signal(signal.SIGINT)
-    _, said = starting.communicate(timeout=30)
+    _, said = starting.communicate(timeout=120)
 
     assert starting.returncode == 130
     assert "nothing is left running" in said
