@@ -16,7 +16,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from cli.output import OutOfReachError, UsageError
 from lambdas.shared import clock
@@ -257,6 +257,10 @@ def _deployed(name: str, profile: str | None, region: str | None) -> Target:
     except ClientError as error:
         message = error.response["Error"].get("Message", str(error))
         raise OutOfReachError(f"stack {name}: {message}") from error
+    except NoRegionError:
+        raise OutOfReachError(
+            f"stack {name}: no region; say --region, or set AWS_DEFAULT_REGION"
+        ) from None
     except (BotoCoreError, ValueError) as error:
         raise OutOfReachError(f"stack {name}: {error}") from error
     outputs = {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}

@@ -226,6 +226,19 @@ def test_instant_is_a_time_or_how_long_ago(text: str, expected: datetime) -> Non
     assert instant(text, NOW) == expected
 
 
+def test_a_stack_without_a_region_says_how_to_name_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+    code, _, err = run("events", "--stack", "Bellhop")
+
+    assert code == 3
+    assert "stack Bellhop: no region; say --region" in err
+
+
 @pytest.mark.parametrize("text", ["yesterday", "99999999d", ""])
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"want an RFC 3339 time"):
