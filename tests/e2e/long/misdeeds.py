@@ -39,6 +39,21 @@ def run_goes_on_after_it_has_closed_every_file_of_its_process(play: Play) -> Non
 
 
 @scene("mines")
+def run_goes_on_once_that_wrote_into_every_file_and_forked_inside_a_step(
+    play: Play,
+) -> None:
+    worker = play.starts()
+    order = play.rings("scribble once", "part")
+
+    order.waits_for("SUCCEEDED", seconds=60)
+
+    (failure,) = worker.said("run failed, will be retried")
+    assert failure["category"] == "crash"
+    assert (order.run["attempt"], len(order.digs)) == (2, 2)
+    assert worker.is_running
+
+
+@scene("mines")
 def hung_run_is_ended_and_redelivered(play: Play) -> None:
     _goes_on_after(play, "hang once", "stalled")
 

@@ -110,6 +110,20 @@ def hang_up_once(run: Run) -> None:
         time.sleep(3600)
 
 
+def scribble_once(run: Run) -> None:
+    """Write what is no line of anybody's into every file, the first time."""
+    if run.attempt == 1:
+        for file in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(file, b'{"claimed":5}\n{"verdict":1}\n5\n')
+        time.sleep(3600)
+
+
+def part(run: Run) -> None:
+    """Be two within a step, and both come back from it."""
+    run.step("part", lambda: os.fork() and None)
+
+
 def leave_behind(run: Run) -> None:
     """Leave processes that hold our files: the first time in our group, too."""
     for leaves in (False, True) if run.attempt == 1 else (True,):
@@ -162,6 +176,8 @@ ACTS: dict[str, Any] = {
     "seize once": seize_once,
     "vanish once": vanish_once,
     "hang up once": hang_up_once,
+    "scribble once": scribble_once,
+    "part": part,
     "leave behind": leave_behind,
     "leak once": leak_once,
     "fill": fill,
