@@ -120,8 +120,9 @@ def test_replay_passes_over_the_letter_of_another_publication(
 ) -> None:
     """The worker would take it for a duplicate; the ledger makes the right one."""
     sqs, agent = shop.client("sqs"), "billing"
-    (event_id,) = plant(target, shop, [replace(DOWN, agent=agent)])
     queue = shop.queues[agent].dlq_url
+    sqs.purge_queue(QueueUrl=queue)  # of what earlier tests have left
+    (event_id,) = plant(target, shop, [replace(DOWN, agent=agent)])
     (letter,) = sqs.receive_message(QueueUrl=queue)["Messages"]
     sqs.delete_message(QueueUrl=queue, ReceiptHandle=letter["ReceiptHandle"])
     copy = json.loads(letter["Body"]) | {"id": "of another publication"}
