@@ -63,7 +63,8 @@ _LONG = "tests/e2e/long"
 STAGES = [
     Stage("format", [_BIN / "ruff", "format", "--check", "."]),
     Stage("lint", [_BIN / "ruff", "check", "."]),
-    Stage("types", [sys.executable, "-m", "mypy", "."]),
+    # On one core for a minute.
+    Stage("types", [sys.executable, "-m", "mypy", "."], aside="the types"),
     # These share nothing, so both cores work; what follows starts engines.
     _pytest("unit", "tests/unit", "-n", "2"),
     _pytest("ports", "tests/ports", "-n", "2"),
@@ -71,7 +72,6 @@ STAGES = [
     _pytest("model", "tests/model"),
     _pytest("flows", "tests/flows", "-n", "2"),
     _pytest("sdks", "tests/sdk"),
-    _pytest("dead letters", _DEAD_LETTERS),
     # A stack lives as long as its pytest: those of one folder end with its stage.
     _pytest(
         "end to end",
@@ -84,6 +84,7 @@ STAGES = [
     _pytest("seen and safe", _SEEN_AND_SAFE, aside="the crashes"),
     # Its workers wait for leases and graces, and hardly need a core.
     _pytest("long runs", _LONG, aside="the hours"),
+    _pytest("dead letters", _DEAD_LETTERS, aside="the hours"),
 ]
 
 

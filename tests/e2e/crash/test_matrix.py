@@ -73,8 +73,8 @@ def every_day(points: list[Point]) -> list[Point]:
     kept = [point for point in points if point.scenario is SERVED]
     deaf = [point for point in points if point.scenario is DEAF]
     sent = [n for n, point in enumerate(deaf) if point.call.startswith("world.")]
-    # Two points a call: the mark before it, and what writes down how it went.
-    kept += [p for n, p in enumerate(deaf) if any(abs(n - s) <= 2 for s in sent)]
+    # Before and after it is sent, and before what writes down how it went.
+    kept += [p for n, p in enumerate(deaf) if any(abs(n - s) <= 1 for s in sent)]
     given_up = [point for point in points if point.scenario is GIVEN_UP]
     last = max(n for n, p in enumerate(given_up) if p.call.startswith("world."))
     walked = [point for point in points if point.scenario is WALKED]
