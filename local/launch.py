@@ -8,8 +8,8 @@ processes, which the engine throws away; AWS's own events can be played, which n
 but AWS may put on a bus; and a dot in a name of an event is read as EventBridge
 reads it (the fact ``repository.full_name``), which the engine does for patterns
 alone. The engine's own scheduler is put to rest: see ``local/scheduler.py``;
-no row is deleted for its age; and queues stamp messages by the clock file where it
-runs ahead.
+no row is deleted for its age; a function's code is unpacked once; and queues stamp
+messages by the clock file where it runs ahead.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from stamps import stamp_by_the_clock  # type: ignore[import-not-found]
 from trouble import troubled  # type: ignore[import-not-found]
+from unpacked import unpack_once  # type: ignore[import-not-found]
 from wire import (  # type: ignore[import-not-found]
     CALL_HEADER,
     CALLER_HEADER,
@@ -275,6 +276,7 @@ def main() -> None:
     engine = troubled(ministack.app.app, trouble, CALL_HEADER)
     ministack.app.app = recorded(engine, wire)
     note_exits(lambda_runtime, wire)
+    unpack_once(lambda_runtime)
     name_log_groups(lambda_runtime)
     name_failed_calls(lambda_svc)
     keep_output(lambda_svc, wire.with_name("functions.log"))
