@@ -11,15 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from cli.main import app
 from local import up
 from local.home import Home
 from local.stack import LocalStack, wait_for
+from tests.e2e.terminal import Terminal
 
 HERE = Path(__file__).with_name("clockwork")
 FLEET = HERE / "fleet.toml"
@@ -50,17 +48,8 @@ def clockwork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 
 @pytest.fixture
-def bellhop(clockwork: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what runs the command line against the stack, and reads its JSON."""
-    monkeypatch.setenv("BELLHOP_LOCAL_FOLDER", str(clockwork.clock_file.parent))
-    monkeypatch.setenv("BELLHOP_FLEET", str(FLEET))
-
-    def run(*words: str) -> Any:
-        result = CliRunner().invoke(app, [*words, "--local", "--json"])
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-    return run
+def bellhop(clockwork: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    return Terminal(clockwork, FLEET, monkeypatch)
 
 
 def rung(stack: LocalStack) -> dict[str, list[str]]:
@@ -72,7 +61,9 @@ def rung(stack: LocalStack) -> dict[str, list[str]]:
     return {name: sorted(planned) for name, planned in found.items()}
 
 
-def test_a_week_with_a_change_of_the_clock(clockwork: LocalStack, bellhop: Any) -> None:
+def test_a_week_with_a_change_of_the_clock(
+    clockwork: LocalStack, bellhop: Terminal
+) -> None:
     bellhop("clock", "set", BEGINNING, "--frozen")
     assert wait_for(lambda: watched(clockwork), seconds=90)
 
@@ -90,7 +81,7 @@ def test_a_week_with_a_change_of_the_clock(clockwork: LocalStack, bellhop: Any) 
     assert listed["paused"]["state"] == "off"
 
 
-def test_a_tick_by_hand_is_that_tick(clockwork: LocalStack, bellhop: Any) -> None:
+def test_a_tick_by_hand_is_that_tick(clockwork: LocalStack, bellhop: Terminal) -> None:
     again = bellhop("tick", "nightly", "--at", NIGHTLY[0])
     new = bellhop("tick", "weekday", "--at", "2027-03-25T10:00:00Z")
 
@@ -102,7 +93,7 @@ def test_a_tick_by_hand_is_that_tick(clockwork: LocalStack, bellhop: Any) -> Non
 
 
 def test_a_hole_in_time_is_told_by_the_watcher(
-    clockwork: LocalStack, bellhop: Any
+    clockwork: LocalStack, bellhop: Terminal
 ) -> None:
     """`set` jumps, as an outage would: in it nothing fires."""
     bellhop("clock", "set", "2027-04-02T20:00:00Z", "--frozen")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from cli.main import app
 from local import up
 from local.home import Home
 from local.stack import LocalStack, wait_for
+from tests.e2e.terminal import Terminal
 
 FLEET = Path(__file__).with_name("planned") / "fleet.toml"
 FEED = "https://feeds.example/finance.ics"
@@ -32,17 +30,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 
 @pytest.fixture
-def bellhop(planned: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what runs the command line against the stack, and reads its JSON."""
-    monkeypatch.setenv("BELLHOP_LOCAL_FOLDER", str(planned.clock_file.parent))
-    monkeypatch.setenv("BELLHOP_FLEET", str(FLEET))
-
-    def run(*words: str) -> Any:
-        result = CliRunner().invoke(app, [*words, "--local", "--json"])
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-    return run
+def bellhop(planned: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    return Terminal(planned, FLEET, monkeypatch)
 
 
 def entry(uid: str, deadline: str) -> str:
@@ -64,7 +53,7 @@ def rung(stack: LocalStack) -> list[tuple[str, int]]:
 
 
 def test_work_begins_before_its_deadline_and_a_moved_one_later(
-    planned: LocalStack, bellhop: Any
+    planned: LocalStack, bellhop: Terminal
 ) -> None:
     planned.client("secretsmanager").put_secret_value(
         SecretId="bellhop/calendar-finance", SecretString=FEED
@@ -94,7 +83,7 @@ def test_work_begins_before_its_deadline_and_a_moved_one_later(
 
 
 def test_work_of_a_calendar_of_google_s_begins_and_follows_it(
-    planned: LocalStack, bellhop: Any
+    planned: LocalStack, bellhop: Terminal
 ) -> None:
     planned.client("secretsmanager").put_secret_value(
         SecretId="bellhop/calendar-board",

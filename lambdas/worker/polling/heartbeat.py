@@ -23,7 +23,7 @@ _SOONER = 4
 _MOMENT_SECONDS = 0.5
 
 
-class Told(Protocol):
+class Listener(Protocol):
     """Who hears of the heartbeat, from its thread."""
 
     def renewed(self, holding: Holding, ends_ms: int, until: float) -> None:
@@ -57,7 +57,7 @@ class Heartbeat:
         receipt: str,
         hold: Hold,
         world: World,
-        told: Told,
+        told: Listener,
         *,
         period_seconds: float,
     ) -> None:
