@@ -17,10 +17,11 @@ from cli.schedules import ticks_of
 from cli.target import Target
 from lambdas.shared.ticks import Standing, Tick, Ticks, planned_of
 
-_SCHEDULER_SECONDS = 10
+_SCHEDULER_SECONDS = 60
 # Real seconds that a tick is given to be taken, and then its run to end, before time
-# goes on without it. A function's first start on a busy machine takes a while.
-_TAKEN_SECONDS, _RUN_SECONDS = 30, 10
+# goes on without it. A function's first start on a busy machine takes a while, and
+# one that is left behind makes the next tick of its schedule be skipped.
+_TAKEN_SECONDS, _RUN_SECONDS = 60, 120
 _POLL_SECONDS = 0.15
 
 

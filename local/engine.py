@@ -19,7 +19,7 @@ REGION = "us-east-1"
 ACCESS_KEY_ID = "test"
 SECRET_ACCESS_KEY = "test"  # noqa: S105 - the engine's own, opens nothing else
 
-_START_SECONDS = 20
+_START_SECONDS = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

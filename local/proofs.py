@@ -2,6 +2,8 @@
 
 Stages that start engines mostly wait (for a message to show again, for a clock),
 so they run aside, in lanes of their own, and what they print comes at the end.
+What merely computes gives way to them (``nice``), so that a machine short of cores
+makes the whole late, and no test fail whose agents have seconds.
 Within a lane it is one stage after another. All stages run, also after one has
 failed; the exit code is 0 only when all passed. The last line counts the tests of
 all stages together.
@@ -33,12 +35,14 @@ _WORTH_REPEATING = ("FAILED tests/", "ERROR tests/", "real data: ")
 class Stage:
     """One check: its name in the summary, and its command.
 
-    ``aside`` names the lane that it runs in, beside all others.
+    ``aside`` names the lane that it runs in, beside all others; ``is_timed`` says
+    that clocks decide there, so that it goes before what computes.
     """
 
     name: str
     command: list[str | Path]
     aside: str | None = None
+    is_timed: bool = False
 
 
 @dataclass
@@ -53,7 +57,8 @@ class Result:
 
 
 def _pytest(name: str, *arguments: str, aside: str | None = None) -> Stage:
-    return Stage(name, [sys.executable, "-m", "pytest", *arguments], aside)
+    command: list[str | Path] = [sys.executable, "-m", "pytest", *arguments]
+    return Stage(name, command, aside, is_timed=aside is not None)
 
 
 _DEAD_LETTERS = "tests/e2e/dead_letters"
@@ -97,7 +102,7 @@ def run(
     counts: Counter[str] = Counter()
     lines = []
     with subprocess.Popen(
-        stage.command,
+        stage.command if stage.is_timed else ["nice", "-n", "10", *stage.command],
         cwd=ROOT,
         env=environ,
         stdin=subprocess.DEVNULL,

@@ -241,7 +241,7 @@ def check_point(point: str) -> None:
 
 
 def wait_for(
-    condition: Callable[[], Any], *, seconds: float = 60, every: float = 0.1
+    condition: Callable[[], Any], *, seconds: float = 180, every: float = 0.1
 ) -> Any:
     """Return the first truthy value of ``condition``, or its last value."""
     deadline = time.monotonic() + seconds

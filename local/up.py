@@ -36,7 +36,7 @@ _CONSENT = (
     '{"type": "authorized_user", "client_id": "made-up", "client_secret": "made-up",'
     ' "refresh_token": "made-up"}'
 )
-_KEEPER_SECONDS = 10
+_KEEPER_SECONDS = 60
 
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource's type
 

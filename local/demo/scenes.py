@@ -107,15 +107,13 @@ def killed_worker(stack: LocalStack, telling: Telling) -> None:
     before = len(stack.effects("counter.example"))
     answer = post.send(stack, "slack", post.signed(stack, "slack", "app_mention"))
     event_id = str(answer.event_id)
-    happened = wait_for(
-        lambda: stack.effects("counter.example")[before:], seconds=40, every=0.02
-    )
+    happened = wait_for(lambda: stack.effects("counter.example")[before:], every=0.02)
     if not telling.check("the effect happened outside", happened):
         return
     pid = happened[0]["pid"]
     os.kill(pid, signal.SIGKILL)
     telling.say(f"  killed: SIGKILL to the worker's process, pid {pid}")
-    wait_for(lambda: pid in stack.wire.exits(since), seconds=15)
+    wait_for(lambda: pid in stack.wire.exits(since))
     code = stack.wire.exits(since).get(pid)
     telling.check(f"process {pid} ended with exit {code}", code == -signal.SIGKILL)
     telling.check(
@@ -126,7 +124,6 @@ def killed_worker(stack: LocalStack, telling: Telling) -> None:
     telling.check_soon(
         "the second receive finished the run",
         lambda: is_done(stack, event_id, "counter"),
-        seconds=75,
     )
     senders = [c.pid for c in stack.wire.calls(since) if c.name == "world.POST"]
     telling.check(f"another process did it: {senders}", set(senders) - {pid})
@@ -151,7 +148,6 @@ def poison(stack: LocalStack, telling: Telling) -> str:
     telling.check_soon(
         "the poison event becomes a dead letter",
         lambda: stack.dead_letters("bookkeeper") == 1,
-        seconds=60,
     )
     row = stack.rows(poison_id)["run#bookkeeper"]
     telling.check(

@@ -34,7 +34,7 @@ class Telling:
         return bool(holds)
 
     def check_soon(
-        self, sentence: str, condition: Callable[[], Any], *, seconds: float = 60
+        self, sentence: str, condition: Callable[[], Any], *, seconds: float = 120
     ) -> bool:
         """Check what becomes true within ``seconds``, and stays so for a moment."""
         wait_for(condition, seconds=seconds)

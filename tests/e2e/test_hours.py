@@ -95,9 +95,9 @@ def test_run_that_is_stopped_goes_on_behind_the_last_page_saved(
     send, stop, look = commands
 
     (event_id,) = set(re.findall(r"github:[\w-]+", follow(folder, send)))
-    assert wait_for(lambda: len(lines(folder, "page counted")) >= 3, seconds=60)
+    assert wait_for(lambda: len(lines(folder, "page counted")) >= 3)
     follow(folder, stop)
-    assert wait_for(lambda: is_done(stack, event_id, AGENT), seconds=60)
+    assert wait_for(lambda: is_done(stack, event_id, AGENT))
 
     counted = [line["page"] for line in lines(folder, "page counted")]
     attempts = [line["attempt"] for line in lines(folder, "page counted")]

@@ -140,7 +140,7 @@ def kill_two_workers(stack: LocalStack, since: int) -> list[int]:
     killed = []
     for _ in range(2):
         stack.arm(f"after:world.POST:1@{stack.functions['worker:counter']}")
-        fired = wait_for(stack.fired, seconds=120)
+        fired = wait_for(stack.fired)
         assert fired, "no worker came by"
         pid: int = fired["pid"]
         killed.append(pid)

@@ -72,7 +72,7 @@ def test_work_begins_before_its_deadline_and_a_moved_one_later(
     bellhop("clock", "advance", "40m")
 
     near_task = TASK.format("near")
-    assert wait_for(lambda: rung(planned) == [(near_task, 1)], seconds=60)
+    assert wait_for(lambda: rung(planned) == [(near_task, 1)])
     assert scheduled(planned) == ["at(2026-12-08T17:00:00)"]
     states = {
         row["id"]: row["state"] for row in bellhop("plan", "--calendar", "finance")
@@ -105,7 +105,7 @@ def test_work_of_a_calendar_of_google_s_begins_and_follows_it(
     bellhop("clock", "advance", "40m")
 
     task = "calendar:board:b1@google.com:once:quarterly-board"
-    assert wait_for(lambda: rung(planned) == [(task, 1)], seconds=60)
+    assert wait_for(lambda: rung(planned) == [(task, 1)])
     (row,) = bellhop("plan", "--calendar", "board")
     assert (row["id"], row["state"]) == (task, "begun")
 

@@ -58,7 +58,7 @@ def test_item_that_is_new_reaches_the_agent_once(
 
     assert "passed" in said
     assert "cdk-releases:tag:v2" in said  # the dry run shows it
-    assert wait_for(lambda: told(stack), seconds=60)
+    assert wait_for(lambda: told(stack))
     follow(folder, "bellhop clock advance 61m; bellhop poll cdk-releases")
     assert told(stack) == [({"title": "v2", "link": "https://example.com/v2"}, 1)]
     story = follow(folder, "bellhop show cdk-releases:tag:v2")

@@ -55,14 +55,14 @@ class Acting:
     def letters(self) -> int:
         return letters_of(self.stack, self.agent)[self.order.event_id]
 
-    def waits_for(self, state: str, seconds: float = 60) -> None:
+    def waits_for(self, state: str, seconds: float = 180) -> None:
         assert wait_for(lambda: self.state == state, seconds=seconds), self.run
 
     def is_at_rest(self) -> bool:
         done = self.state in {"SUCCEEDED", "DEAD"}
         return done and self.stack.waiting(self.queue.url) == 0
 
-    def rests(self, seconds: float = 60) -> None:
+    def rests(self, seconds: float = 180) -> None:
         """Wait until it is over and no message of its queue is left."""
         assert wait_for(self.is_at_rest, seconds=seconds, every=0.3), self.run
 
@@ -116,7 +116,7 @@ class Misdeeds:
         bad = [Order.new("order.acted", "effect", act) for act in BAD]
         good = [Order.new("order.acted", "effect") for _ in range(NEIGHBOURS)]
         acting = ring_all(stack, till, [*bad, *good])
-        assert wait_for(lambda: all(each.run for each in acting), seconds=60, every=1)
+        assert wait_for(lambda: all(each.run for each in acting), every=1)
         return cls(
             bad=dict(zip(BAD, acting, strict=False)), neighbours=acting[len(BAD) :]
         )

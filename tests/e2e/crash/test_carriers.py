@@ -94,7 +94,7 @@ def test_redrive_and_replays_pressed_at_once_are_one_run(
 ) -> None:
     """Two before it begins, three while it is going, one when it is done."""
     order = napped(kitchen, till, "effect", "give up once", "hold", "effect")
-    assert wait_for(lambda: order.letters == 1, seconds=60)
+    assert wait_for(lambda: order.letters == 1)
     hold(kitchen, "2-hold", seconds=1)
 
     redrive(kitchen.client("sqs"), kitchen.queues["napper"])

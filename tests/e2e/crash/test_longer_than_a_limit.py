@@ -31,7 +31,7 @@ def _lines(stack: LocalStack) -> Iterator[dict[str, Any]]:
 def test_run_of_six_time_limits_ends_once_and_is_never_near_its_dead_letters(
     kitchen: LocalStack, marathon: Acting, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    marathon.rests(seconds=120)
+    marathon.rests()
 
     run = marathon.run
     assert run["state"] == "SUCCEEDED"
@@ -63,7 +63,7 @@ def test_run_of_six_time_limits_ends_once_and_is_never_near_its_dead_letters(
 
 
 def test_its_checkpoint_tells_how_far_it_is(marathon: Acting) -> None:
-    marathon.rests(seconds=90)
+    marathon.rests()
 
     row = marathon.stack.rows(marathon.order.event_id)["checkpoint#marathon"]
 

@@ -28,7 +28,7 @@ def served(stack: LocalStack, till: Till) -> list[Acting]:
     orders = [Order.new("order.served") for _ in range(ORDERS)]
     acting = ring_all(stack, till, orders)
     for each in acting:
-        each.rests(seconds=150)
+        each.rests()
     return acting
 
 

@@ -28,7 +28,7 @@ def test_worst_agents_end_alone_and_each_leaves_a_letter(
     kitchen: LocalStack, misdeeds: Misdeeds
 ) -> None:
     queue = kitchen.queues["actor"].url
-    assert wait_for(lambda: kitchen.waiting(queue) == 0, seconds=150, every=1)
+    assert wait_for(lambda: kitchen.waiting(queue) == 0, every=1)
 
     assert {each.state for each in misdeeds.neighbours} == {"SUCCEEDED"}
     ended = {}

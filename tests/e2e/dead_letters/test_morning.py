@@ -81,7 +81,7 @@ def test_morning_of_500_dead_letters(
 ) -> None:
     killed, hung = order(shop, "opened", "die"), order(shop, "opened", "hang")
     planted = plant(target, shop, failures)
-    assert wait_for(lambda: _is_left(shop, killed, hung, planted), seconds=90)
+    assert wait_for(lambda: _is_left(shop, killed, hung, planted))
 
     told = _tell(shop)
     again = _tell(shop)

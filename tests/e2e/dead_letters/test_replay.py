@@ -48,9 +48,9 @@ def test_group_is_replayed_once_whoever_else_replays_and_whatever_dies(
     assert counted["would_send"] == LETTERS
     assert shop.dead_letters(AGENT) >= LETTERS
 
-    with operator.start(home, *words, "--rate", "10") as first:
+    with operator.start(home, *words, "--rate", "5") as first:
         live = [order(shop, "labeled", "ok") for _ in range(LIVE)]
-        wait_for(lambda: _sent(target, planted) >= KILLED_AFTER, seconds=60)
+        wait_for(lambda: _sent(target, planted) >= KILLED_AFTER)
         second = operator.start(home, *words, "--rate", "10")
         first.kill()
     at_death = _sent(target, planted)
@@ -60,9 +60,9 @@ def test_group_is_replayed_once_whoever_else_replays_and_whatever_dies(
     resumed_code, by_first = operator.run(home, "replay", "--resume", job)
 
     everybody = [*planted, *live]
-    assert wait_for(
-        lambda: all(is_done(shop, each, AGENT) for each in everybody), seconds=60
-    ), Counter(state(shop, each, AGENT) for each in everybody)
+    assert wait_for(lambda: all(is_done(shop, each, AGENT) for each in everybody)), (
+        Counter(state(shop, each, AGENT) for each in everybody)
+    )
     effects = Counter(each["body"]["event"] for each in shop.effects("till.example"))
     counts = {each["count"] for each in shop.effects("till.example")}
     print(f"\n{LETTERS} dead letters, {LIVE} live orders, two operators")
@@ -101,13 +101,13 @@ def test_console_redrive_of_the_whole_queue_beside_a_replay_does_no_harm(
     planted = plant(target, shop, [replace(DOWN, agent=agent)] * CONSOLE)
 
     with operator.start(home, "replay", *planted, "--rate", "20") as replaying:
-        wait_for(lambda: _sent(target, planted, agent) > 0, seconds=60)
+        wait_for(lambda: _sent(target, planted, agent) > 0)
         moved = redrive(shop.client("sqs"), shop.queues[agent])
         code, told = operator.ended(replaying)
 
-    assert wait_for(
-        lambda: all(is_done(shop, each, agent) for each in planted), seconds=60
-    ), Counter(state(shop, each, agent) for each in planted)
+    assert wait_for(lambda: all(is_done(shop, each, agent) for each in planted)), (
+        Counter(state(shop, each, agent) for each in planted)
+    )
     rung = [_rung(shop, each) for each in planted]
     print(f"\nconsole moved {len(moved)} letters beside a replay: {told}")
     print(f"effects: {sum(rung)} of {len(rung)} events, each {sorted(set(rung))}")

@@ -22,7 +22,9 @@ _KINDS = {
     # Saves how far it has come, and hands over when it is asked to.
     "delves": "stall_seconds = 30\ngrace_seconds = 10\nmax_receives = 3",
     # Does what its order says; most of it bad.
-    "mines": "stall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
+    "mines": "stall_seconds = 60\ngrace_seconds = 2\nmax_receives = 3",
+    # The same, where being seen to stall is what the order is about.
+    "stalls": "stall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
 }
 _ALONE = {"chaos": "digs", "outage": "digs", "terminal": "digs"}
 

@@ -101,7 +101,7 @@ class Worker:
         """Ask its /healthz."""
         url = self.said("worker started")[0]["health"]
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310
+            with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
@@ -129,7 +129,7 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
-    def ends(self, seconds: float = 30) -> int:
+    def ends(self, seconds: float = 180) -> int:
         """Wait for its end; returns its exit code."""
         return self.process.wait(seconds)
 
@@ -216,7 +216,7 @@ class Digging:
                 found[each["body"]["number"]] += each["count"]
         return found
 
-    def waits_for(self, state: str, seconds: float = 60) -> None:
+    def waits_for(self, state: str, seconds: float = 180) -> None:
         assert wait_for(lambda: self.state == state, seconds=seconds), self.run
 
     def has_begun(self, steps: int = 1) -> None:

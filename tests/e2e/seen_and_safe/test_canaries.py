@@ -53,7 +53,7 @@ def leaked(seen: LocalStack) -> str:
     event_id = send(seen, signed(seen, "order.leaked"))
     forge(seen)
     misconfigure(seen)
-    assert wait_for(lambda: seen.dead_letters(AGENT) == 1, seconds=60)
+    assert wait_for(lambda: seen.dead_letters(AGENT) == 1)
     seen.set_clock("+86400")  # one digest a day; today's is another test's
     invoke(seen, "dlq_digest")
     seen.set_clock()

@@ -124,12 +124,10 @@ def let_hours_pass(stack: LocalStack) -> None:
         for name in ("slow", "waiting", "failing"):
             tick(stack, name, first)
         dead = f"cron:failing:{text(first)}"
-        assert wait_for(lambda: "run#hopeless" in stack.rows(dead), seconds=60)
+        assert wait_for(lambda: "run#hopeless" in stack.rows(dead))
         # Put off before the clock goes on: one that had not begun by then is given up.
         slow, waiting = (f"cron:{name}:{text(first)}" for name in ("slow", "waiting"))
-        assert wait_for(
-            lambda: _states(stack, slow, waiting, "sleeper") == {"FAILED"}, seconds=60
-        )
+        assert wait_for(lambda: _states(stack, slow, waiting, "sleeper") == {"FAILED"})
         stand(stack, second + timedelta(minutes=5))
         for name in ("slow", "waiting"):
             tick(stack, name, second)

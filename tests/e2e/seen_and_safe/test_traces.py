@@ -32,7 +32,7 @@ def test_one_search_for_its_id_tells_the_way_of_an_event(
 ) -> None:
     answer = post.send(seen, "slack", post.signed(seen, "slack", "app_mention"))
     event_id = str(answer.event_id)
-    assert wait_for(lambda: is_done(seen, event_id, "counter"), seconds=60)
+    assert wait_for(lambda: is_done(seen, event_id, "counter"))
     again = post.send(
         seen, "github", post.signed(seen, "github", "pull_request.opened")
     )

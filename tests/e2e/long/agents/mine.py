@@ -50,6 +50,11 @@ def mines(event: Event, run: Run) -> None:
         run.step(f"dig-{number}", shovel, order, number)
 
 
+def stalls(event: Event, run: Run) -> None:
+    """Do the same; the fleet's file gives it less time to be silent."""
+    mines(event, run)
+
+
 def shovel(order: str, number: int) -> int:
     """Take a moment, in sight of the outside world; each time is seen."""
     told = json.dumps({"order": order, "number": number}).encode()
@@ -59,7 +64,7 @@ def shovel(order: str, number: int) -> int:
         data=told,
         headers={"content-type": "application/json"},
     )
-    urllib.request.urlopen(request, timeout=10).close()  # noqa: S310
+    urllib.request.urlopen(request, timeout=60).close()  # noqa: S310
     time.sleep(0.3)
     return number
 
