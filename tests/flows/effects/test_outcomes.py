@@ -74,8 +74,8 @@ def test_post_in_doubt_is_not_sent_again_by_itself(world: World, run: Attempt) -
 def test_answer_that_does_not_come_leaves_the_effect_in_doubt(
     world: World, run: Attempt
 ) -> None:
-    run.seconds = 2
-    world.faults.append(Fault(acts=True, stall_seconds=3))
+    run.seconds = 5
+    world.faults.append(Fault(acts=True, stall_seconds=6))
 
     began = time.monotonic()
     with pytest.raises(OutcomeUnknown, match="broke off: ReadTimeout"):
@@ -88,7 +88,7 @@ def test_answer_that_does_not_come_leaves_the_effect_in_doubt(
 def test_answer_that_drips_is_cut_before_the_run_ends(
     world: World, run: Attempt
 ) -> None:
-    run.seconds = 2
+    run.seconds = 5
     reply = Reply.of({"order": "x" * 500})
     world.faults.append(Fault(acts=True, reply=reply, drip_seconds=0.01))
 

@@ -300,7 +300,7 @@ def test_answer_that_drips_before_its_body_is_given_up_in_time(
         begun = time.monotonic()
         with pytest.raises(Unavailable):
             get(seconds=0.3)
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 2.8
 
 
 @pytest.mark.parametrize("host", [f"{'a' * 64}.example", "a..example"])

@@ -16,7 +16,7 @@ def run(event, run):
     while len(saved) < 2 and run.keep_going():
         saved.append(run.attempt)
         run.checkpoint(saved)
-        time.sleep(1.85)
+        time.sleep(3.6)
     run.step("end", lambda: saved)
 """
 
@@ -34,9 +34,9 @@ def test_run_goes_on_in_the_next_call_and_its_message_is_a_new_one(
     deployed = deploy("stroller", CODE)
     first = deployed.accept_and_send("d1")
 
-    received, failed = deployed.poll(left_ms=3000)
+    received, failed = deployed.poll(left_ms=6000)
     between = run_of(deployed, "github:d1")
-    again, failed_again = deployed.poll()
+    again, failed_again = deployed.poll(left_ms=20_000)
 
     assert (received, failed) == ([first], [])
     assert between.state is State.SUSPENDED

@@ -20,7 +20,7 @@ def meeting(mine: Path, other: Path) -> str:
     return (
         "import pathlib, sys, time\n"
         f"pathlib.Path({str(mine)!r}).touch()\n"
-        "end = time.monotonic() + 20\n"
+        "end = time.monotonic() + 120\n"
         f"while not pathlib.Path({str(other)!r}).exists():\n"
         "    if time.monotonic() > end: sys.exit(1)\n"
         "    time.sleep(0.01)\n"

@@ -376,11 +376,11 @@ def test_id_with_a_dot_cannot_move_what_is_signed() -> None:
 def test_work_is_bounded_by_the_length_of_what_came() -> None:
     """API Gateway takes 10 KB of headers; a hundred times that is still quick."""
     asked = request(headers={"sig": f"t={STAMP}," + "v1=x," * 200_000})
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert refusal(LISTED, asked, KEY, "other") == Code.BAD_SIGNATURE
 
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_published_example_of_github_is_taken() -> None:
