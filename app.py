@@ -28,6 +28,7 @@ def main() -> None:
     fleet_path = Path(os.environ.get(FLEET_VARIABLE) or ROOT / "fleet.toml")
     fleet = load(fleet_path)
     _refuse_other_regions(fleet)
+    _refuse_unknown_holidays(fleet)
     warnings = lint(fleet, clock.now(), name=fleet_path.name)
     for warning in [*warnings, *agent_files.faults(fleet, fleet_path)]:
         sys.stderr.write(f"warning: {warning}\n")
@@ -48,6 +49,22 @@ def _refuse_other_regions(fleet: Fleet) -> None:
             f"fleet.toml: fleet.region: want the AWS profile to say {fleet.region},"
             f" got {target}; choose another profile, or set AWS_REGION"
         )
+
+
+def _refuse_unknown_holidays(fleet: Fleet) -> None:
+    """Refuse a country of which the planner would not know a holiday."""
+    for calendar in fleet.calendars.values():
+        if calendar.holidays is None:
+            continue
+        # Imported here: the library knows every country, and few calendars ask.
+        from lambdas.planner.rules import holidays_of
+
+        try:
+            holidays_of(calendar.holidays)
+        except Misconfigured as problem:
+            raise Misconfigured(
+                f"fleet.toml: calendars.{calendar.name}: {problem}"
+            ) from None
 
 
 def _choose_node() -> None:

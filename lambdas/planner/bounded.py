@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import lambdas
 from lambdas.planner.occurrence import Reading, Refused, Window
+from lambdas.planner.timed import within
 
 LONGEST_SECONDS = 30
 # Of that, for one entry: a rule that never comes true is sought until the year 9999.
@@ -81,7 +80,7 @@ def _main(
     )
     try:
         feed = sys.stdin.buffer.read()
-        bound = partial(_one_entry, float(entry_seconds))
+        bound = partial(within, float(entry_seconds))
         reading = ical.expand(feed, window, ical.utc_or(zone), bound=bound)
     except Refused as error:
         sys.stderr.write(str(error))
@@ -91,22 +90,6 @@ def _main(
         return _REFUSED
     sys.stdout.write(reading.to_text())
     return 0
-
-
-@contextmanager
-def _one_entry(seconds: float) -> Iterator[None]:
-    """End what takes too long; again, should a library have caught it."""
-    import signal
-
-    def late(*_: object) -> None:
-        raise TimeoutError(f"it takes longer than {seconds:g} s")
-
-    signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 if __name__ == "__main__":

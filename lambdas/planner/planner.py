@@ -124,14 +124,26 @@ class Planner:
         window = self._window(calendar, record)
         try:
             rules = self.rules_of(calendar)
-            reading, record = self._read(calendar, window, record)
+            reading, read = self._read(calendar, window, record)
+            asked = Asked(
+                calendar=calendar.name,
+                now=self.clock(),
+                since=read.since,
+                window=window,
+                believe_shrink=read.is_shrink_believed,
+            )
+            made = plan(reading, self.known(calendar), rules, asked)
         except (Refused, Misconfigured, Unavailable) as error:
             # The feed is somebody else's affair: what is planned goes on.
             count("CalendarRefused", Calendar=calendar.name)
             logger.warning("feed not obeyed", calendar=calendar.name, why=str(error))
             said, record = f"not obeyed: {error}", self._refused(record, error)
         else:
-            said, record = self._plan(calendar, window, reading, record, rules)
+            for change in made.changes:
+                self._apply(change)
+            self._tell(calendar, reading, made)
+            said = f"{len(made.changes)} changes"
+            record = read.obeyed(asked.now, made.held)
             count("CalendarRead", Calendar=calendar.name)
         self._begin_due(calendar)
         self._converge(calendar)
@@ -167,32 +179,6 @@ class Planner:
             # A stranger's words found a hole in our reading. They are not repeated.
             logger.exception("feed not read", calendar=calendar.name)
             raise Refused(f"reading it failed: {type(error).__name__}") from error
-
-    def _plan(
-        self,
-        calendar: Calendar,
-        window: Window,
-        reading: Reading,
-        record: Record,
-        rules: Rules,
-    ) -> tuple[str, Record]:
-        now = self.clock()
-        made = plan(
-            reading,
-            self.known(calendar),
-            rules,
-            Asked(
-                calendar=calendar.name,
-                now=now,
-                since=record.since,
-                window=window,
-                believe_shrink=record.is_shrink_believed,
-            ),
-        )
-        for change in made.changes:
-            self._apply(change)
-        self._tell(calendar, reading, made)
-        return f"{len(made.changes)} changes", record.obeyed(now, made.held)
 
     def _apply(self, change: Change) -> None:
         task = change.task

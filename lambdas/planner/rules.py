@@ -10,11 +10,14 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import translate
 
 from lambdas.planner.occurrence import Occurrence
+from lambdas.planner.timed import within
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import Calendar, CalendarRule
 
 # Of a stranger's text: what an expression is tried on must not be endless.
 _MOST_MATCHED = 2_000
+# A repetition inside a repetition tries every way to share out a stranger's text.
+_LONGEST_MATCH_SECONDS = 1.0
 _SATURDAY = 5
 # No country rests for longer in one go.
 _LONGEST_REST = 60
@@ -40,10 +43,14 @@ class Rules:
         """
         self._rules = calendar.rules
         self._zone = zone
-        self._is_holiday = _holidays(calendar.holidays)
+        self._is_holiday = holidays_of(calendar.holidays)
 
     def wanted(self, occurrence: Occurrence) -> Iterator[Wanted]:
-        """Yield what an occurrence asks for: each category once, by its first rule."""
+        """Yield what an occurrence asks for: each category once, by its first rule.
+
+        Raises:
+            Misconfigured: a rule takes longer than a second on an entry.
+        """
         seen = set()
         for rule in self._rules:
             if rule.category in seen or not fits(rule, occurrence):
@@ -77,13 +84,25 @@ class Rules:
 
 
 def fits(rule: CalendarRule, occurrence: Occurrence) -> bool:
-    """Tell whether all that ``rule`` asks for is true of the occurrence."""
-    return (
-        _fits(rule.title, [occurrence.title])
-        and _fits(rule.description, [occurrence.description])
-        and _fits(rule.tagged, occurrence.categories)
-        and _fits(rule.attendee, occurrence.attendees)
-    )
+    """Tell whether all that ``rule`` asks for is true of the occurrence.
+
+    Raises:
+        Misconfigured: its expressions take longer than a second.
+    """
+    try:
+        with within(_LONGEST_MATCH_SECONDS):
+            return (
+                _fits(rule.title, [occurrence.title])
+                and _fits(rule.description, [occurrence.description])
+                and _fits(rule.tagged, occurrence.categories)
+                and _fits(rule.attendee, occurrence.attendees)
+            )
+    except TimeoutError:
+        raise Misconfigured(
+            f"a rule for {rule.category!r} takes longer than"
+            f" {_LONGEST_MATCH_SECONDS:g} s on an entry: write its /expression/"
+            " without a repetition inside a repetition"
+        ) from None
 
 
 def _fits(pattern: str | None, texts: list[str] | tuple[str, ...]) -> bool:
@@ -100,7 +119,12 @@ def _compiled(pattern: str) -> Callable[[str], object]:
     return re.compile(translate(pattern), re.IGNORECASE).match
 
 
-def _holidays(place: str | None) -> Callable[[date], bool]:
+def holidays_of(place: str | None) -> Callable[[date], bool]:
+    """Return what tells whether a day is a holiday of a country, or a part of one.
+
+    Raises:
+        Misconfigured: those of no such country, or part, are known.
+    """
     if place is None:
         return lambda day: False  # noqa: ARG005 - every weekday is a business day
     # Imported here: it knows every country, and few calendars ask.

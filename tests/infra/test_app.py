@@ -198,6 +198,22 @@ def test_a_pinned_fleet_is_not_synthesised_for_another_region(
     assert "want the AWS profile to say eu-west-1, got us-east-1" in done.stderr
 
 
+def test_holidays_that_nobody_knows_are_refused_before_anything_is_deployed(
+    fleet: Path, tmp_path: Path
+) -> None:
+    calendar = '[calendars.books]\nholidays = "DE-XX"\nrules = [\n'
+    rule = '  { category = "month-end-close", agent = "triage" },\n]\n'
+    fleet.write_text(f"{SMALL}\n{calendar}{rule}", encoding="utf-8")
+
+    done = _app(fleet, tmp_path / "out")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "fleet.toml: calendars.books: holidays = 'DE-XX': those of no such country,"
+        " or part, are known\n"
+    )
+
+
 def test_the_example_fleet_is_clean_and_needs_no_network(
     tmp_path: Path, alone: tuple[str, ...]
 ) -> None:

@@ -121,6 +121,28 @@ def test_country_that_nobody_knows_is_said_and_due_work_begins() -> None:
     assert len(office.begun) == 1
 
 
+@pytest.mark.parametrize("key", ["title", "description", "attendee", "tagged"])
+def test_expression_that_a_stranger_s_text_keeps_busy_costs_its_own_calendar(
+    key: str,
+) -> None:
+    """Anybody may invite us: under such a title it would be at work for years."""
+    slow = f"{{ category = 'close', agent = 'closer', {key} = '/(a+)+$/' }},"
+    tables = FLEET[FLEET.index("[calendars") :].replace("finance", "board")
+    office = Office(
+        START, fleet=FLEET.replace("rules = [", f"rules = [\n  {slow}", 1) + tables
+    )
+    close(office)
+    text = "a" * 60 + "!"
+    lines = f"DESCRIPTION:{text}", f"CATEGORIES:{text}", f"ATTENDEE:mailto:{text}"
+    office.put("bad", text, ":20261201T120000Z", *lines)
+
+    assert office.look() == {
+        "finance": "not obeyed: a rule for 'close' takes longer than 1 s on an entry:"
+        " write its /expression/ without a repetition inside a repetition",
+        "board": "1 changes",
+    }
+
+
 def test_clock_that_ran_ahead_does_not_silence_a_calendar_for_as_long() -> None:
     office = Office(utc("2027-11-20T12:00:00"))
     office.site.status, office.site.headers = 503, {"retry-after": "3600"}
