@@ -64,6 +64,8 @@ def _pytest(name: str, *arguments: str, aside: str | None = None) -> Stage:
 _DEAD_LETTERS = "tests/e2e/dead_letters"
 _SEEN_AND_SAFE = "tests/e2e/seen_and_safe"
 _LONG = "tests/e2e/long"
+_CLOCKS = "tests/e2e/clocks"
+_APART = _DEAD_LETTERS, _SEEN_AND_SAFE, _LONG, _CLOCKS
 
 STAGES = [
     Stage("format", [_BIN / "ruff", "format", "--check", "."]),
@@ -82,7 +84,7 @@ STAGES = [
         "end to end",
         "tests/e2e",
         *("-m", "not crash_matrix"),
-        *(f"--ignore={folder}" for folder in (_DEAD_LETTERS, _SEEN_AND_SAFE, _LONG)),
+        *(f"--ignore={folder}" for folder in _APART),
         aside="the path",
     ),
     _pytest("crash matrix", "tests/e2e", "-m", "crash_matrix", aside="the crashes"),
@@ -90,6 +92,7 @@ STAGES = [
     # Its workers wait for leases and graces, and hardly need a core.
     _pytest("long runs", _LONG, aside="the hours"),
     _pytest("dead letters", _DEAD_LETTERS, aside="the hours"),
+    _pytest("clocks", _CLOCKS, aside="the hours"),
 ]
 
 
