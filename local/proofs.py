@@ -105,7 +105,7 @@ def run(
     counts: Counter[str] = Counter()
     lines = []
     with subprocess.Popen(
-        stage.command if stage.is_timed else ["nice", "-n", "10", *stage.command],
+        stage.command if stage.is_timed else ["nice", "-n", "5", *stage.command],
         cwd=ROOT,
         env=environ,
         stdin=subprocess.DEVNULL,
