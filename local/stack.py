@@ -138,7 +138,7 @@ class LocalStack:
     def effects(self, path: str = "") -> list[dict[str, Any]]:
         """Return what happened in the outside world at paths holding ``path``."""
         with urllib.request.urlopen(  # noqa: S310 - the loopback
-            f"{self.world_url}/_effects", timeout=10
+            f"{self.world_url}/_effects", timeout=60
         ) as answer:
             listed: list[dict[str, Any]] = json.load(answer)
         return [effect for effect in listed if path in effect["path"]]
@@ -163,7 +163,7 @@ class LocalStack:
             headers={"Content-Type": "application/json"},
             method="POST",
         )
-        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310
+        urllib.request.urlopen(request, timeout=60).close()  # noqa: S310
 
     def report(self, event: Mapping[str, Any], *, bus: str = "default") -> str:
         """Put an event on a bus as an AWS service would; return its id.

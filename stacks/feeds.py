@@ -53,6 +53,10 @@ class Feeds(Construct):
         )
         ledger.allow(poller.role, "PutItem", "UpdateItem")
         ledger.allow_put(poller.role, BODIES)
+        if any(each.edits == "accept" for each in feeds.values()):
+            # Whether an item that the ledger knows was edited, its event tells.
+            ledger.allow(poller.role, "GetItem")
+            ledger.allow_get(poller.role, BODIES)
         secrets.allow(
             poller.role, [each.secret_name for each in feeds.values() if each.secret]
         )

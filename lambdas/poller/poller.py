@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from lambdas.shared.clock import Clock, rfc3339
 from lambdas.shared.errors import BellhopError, Misconfigured, Unavailable
 from lambdas.shared.event import Event
 from lambdas.shared.fleet import Feed, Fleet
-from lambdas.shared.ledger import TableLedger
+from lambdas.shared.ledger import BodyGone, TableLedger
 from lambdas.shared.observe import count, logger
 from lambdas.shared.outside import Exchange
 from lambdas.shared.table import Table
@@ -139,7 +139,9 @@ class Poller:
         if look.chosen is None:
             moved_on = position.unchanged(look.got, now)
             return {"state": "unchanged", "accepted": 0, **_told(moved_on)}, moved_on
-        accepted = sum(self._accept(event) for event in look.events)
+        made = [(event, self._accept(event)) for event in look.events]
+        made += self._missed(feed, look.chosen, made, now)
+        accepted = sum(new for _, new in made)
         if look.read.notes:
             logger.warning(
                 "items not read", source=feed.name, notes=list(look.read.notes)
@@ -155,13 +157,41 @@ class Poller:
             "state": "read",
             "items": len(look.read.items),
             "accepted": accepted,
-            "duplicates": len(look.events) - accepted,
+            "duplicates": len(made) - accepted,
             "passed": look.chosen.passed,
             "rest": look.chosen.rest,
             "notes": list(look.read.notes),
         }
         logger.info("feed read", source=feed.name, **said)
         return {**said, **_told(moved_on)}, moved_on
+
+    def _missed(
+        self,
+        feed: Feed,
+        chosen: Chosen,
+        made: Sequence[tuple[Event, bool]],
+        now: datetime,
+    ) -> list[tuple[Event, bool]]:
+        """Accept the edits of items that a run accepted and did not live to remember.
+
+        They are new to the cursor and not to the ledger, which has them as they were.
+        """
+        if feed.edits != "accept":
+            return []
+        known = [
+            item
+            for item, (event, is_new) in zip(chosen.new, made, strict=False)
+            if not is_new and self._is_other(event)
+        ]
+        edited = [reading.event_of(feed, item, now, edited=True) for item in known]
+        return [(event, self._accept(event)) for event in edited]
+
+    def _is_other(self, event: Event) -> bool:
+        held = self.ledger.event(event.id)
+        try:
+            return held is not None and held.body != event.body
+        except BodyGone:
+            return True
 
     def _accept(self, event: Event) -> bool:
         new = self.ledger.accept(event)

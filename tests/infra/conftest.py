@@ -104,6 +104,12 @@ rules = [{ category = "month-end-close", agent = "closer" }]
 
 [calendars.board]
 rules = [{ category = "quarterly-board", agent = "closer" }]
+
+[sources.edited]
+sender = "feed"
+format = "rss"
+edits = "accept"
+url = "https://example.com/edited.atom"
 """
 POLLED = """
 [sources.github]

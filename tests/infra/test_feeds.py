@@ -65,6 +65,26 @@ def test_poller_writes_events_and_its_cursor_and_reads_two_secrets(
         assert polled.doings(role, service) == set()
 
 
+def test_poller_reads_events_only_where_edits_are_accepted(
+    templates: dict[str, Template],
+) -> None:
+    edited = templates["planned"]
+    role = edited.role_of(edited.function("poller").id)
+
+    assert edited.doings(role, "dynamodb:") == {
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+    }
+    assert edited.doings(role, "s3:") == {
+        "s3:GetObject",
+        "s3:ListBucket",
+        "s3:PutObject",
+    }
+    (where,) = edited.things(role, "s3:GetObject")
+    assert where.endswith("/events/*")
+
+
 def test_secret_is_made_for_a_feed_that_has_one(polled: Template) -> None:
     made = {each.of("Name") for each in polled.all("SecretsManager::Secret")}
 

@@ -17,6 +17,8 @@ from tests.unit.receiver import proving, signed
 from tests.unit.receiver.door import NOW, Call, Heard
 
 Table = dict[str, list[str]]
+# Of ECDSA: base64 pads some, and some it does not.
+_OF_ANY_LENGTH = {"sendgrid"}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def cases(name: str) -> Iterator[tuple[str, Call]]:
     """Yield what was done to a request, and the request."""
     for event in samples.events(name):
         yield f"nothing, {event}", signed.call(name, event)
-    call = signed.call(name)
+    call = _padded(name)
     for header in proving.headers(name):
         for what, change in TO_HEADERS.items():
             yield f"{header} {what}", change(call, header)
@@ -50,6 +52,19 @@ def cases(name: str) -> Iterator[tuple[str, Call]]:
         for seconds in edges:
             at = NOW + timedelta(seconds=seconds)
             yield f"time {seconds:+d}", signed.call(name, at=at)
+
+
+def _padded(name: str) -> Call:
+    """Sign until base64 pads it; an ECDSA signature has 70, 71 or 72 bytes.
+
+    What a library does with the letters behind differs by that.
+    """
+    call = signed.call(name)
+    while name in _OF_ANY_LENGTH and not any(
+        value.endswith("=") for value in call.headers.values()
+    ):
+        call = signed.call(name)
+    return call
 
 
 def is_proven(name: str, heard: Heard) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -31,6 +32,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# Beside the page's: a feed whose edited items are events, too large for a row.
+EDITED = """
+[sources.edited]
+sender = "feed"
+format = "rss"
+edits = "accept"
+first_run = "all"
+url = "https://edited.example/feed.atom"
+"""
+
+
 @pytest.fixture(scope="module")
 def commands() -> list[str]:
     return [textwrap.dedent(block) for _, block in _COMMANDS.findall(PAGE)]
@@ -38,6 +50,8 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="module")
 def stack(folder: Path) -> Iterator[LocalStack]:
+    with (folder / "fleet.toml").open("a", encoding="utf-8") as fleet:
+        fleet.write(EDITED)
     with up.running(Home(folder / ".local"), fleet=folder / "fleet.toml") as running:
         yield running
 
@@ -76,6 +90,30 @@ def test_feed_that_fails_harms_nobody_and_goes_on_later(
 
     stack.behave(FEED)
     assert "not yet" in follow(folder, "bellhop poll cdk-releases")
+
+
+def test_edit_of_an_item_that_a_look_died_of_is_accepted(
+    folder: Path, stack: LocalStack
+) -> None:
+    """With the rights of the poller: it compares with the event that it knows."""
+
+    def publish(title: str) -> None:
+        entry = f"<entry><id>a</id><title>{title}</title></entry>"
+        feed = f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>"
+        stack.serve("https://edited.example/feed.atom", feed)
+
+    publish("x" * 60_000)
+    follow(folder, "bellhop poll edited")
+    # As if it had been stopped before it could remember.
+    stack.client("dynamodb").delete_item(
+        TableName=stack.ledger_table,
+        Key={"pk": {"S": "cursor#edited"}, "sk": {"S": "cursor"}},
+    )
+    publish("y" * 60_000)
+
+    (said,) = json.loads(follow(folder, "bellhop --json poll edited"))
+
+    assert (said["accepted"], said["duplicates"]) == (1, 1)
 
 
 def test_doctor_finds_nothing_and_the_door_no_source(

@@ -112,6 +112,37 @@ def test_edited_item_is_an_event_only_where_that_was_chosen() -> None:
     assert (event.kind, event.payload["title"]) == ("item.edited", "Newer")
 
 
+@pytest.mark.parametrize("text", ["short", "x" * 60_000], ids=["inline", "apart"])
+def test_edit_of_an_item_that_a_run_died_of_is_accepted(text: str) -> None:
+    """The run accepted it and did not remember: it is new again, and edited."""
+    kiosk = Kiosk('first_run = "all"\nedits = "accept"')
+    kiosk.publish(item("a", title=text), item("b", title=text))
+    kiosk.poll()
+    # As if it had been stopped before it could remember.
+    del kiosk.ledger.table.rows["cursor#news", "cursor"]
+    kiosk.publish(item("a", title=f"{text} anew"), item("b", title=text))
+
+    said = kiosk.poll()
+
+    assert (said["accepted"], said["duplicates"]) == (1, 2)
+    (edited,) = [each for each in kiosk.accepted if each.startswith("a#")]
+    event = kiosk.ledger.event(f"news:{edited}")
+    assert event is not None
+    assert event.payload["title"] == f"{text} anew"
+    assert kiosk.poll()["accepted"] == 0
+
+
+def test_edit_of_an_item_whose_body_is_gone_is_accepted() -> None:
+    kiosk = Kiosk('first_run = "all"\nedits = "accept"')
+    kiosk.publish(item("a", title="x" * 60_000))
+    kiosk.poll()
+    del kiosk.ledger.table.rows["cursor#news", "cursor"]
+    kiosk.ledger.bodies.clear()
+    kiosk.publish(item("a", title="y" * 60_000))
+
+    assert kiosk.poll()["accepted"] == 1
+
+
 def test_run_that_died_after_accepting_repeats_it_without_harm() -> None:
     kiosk = Kiosk('first_run = "all"')
     kiosk.publish(*numbered(3))
