@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,9 +93,7 @@ def test_feed_that_fails_harms_nobody_and_goes_on_later(
     assert "not yet" in follow(folder, "bellhop poll cdk-releases")
 
 
-def test_edit_of_an_item_that_a_look_died_of_is_accepted(
-    folder: Path, stack: LocalStack
-) -> None:
+def test_edit_of_an_item_that_a_look_died_of_is_accepted(stack: LocalStack) -> None:
     """With the rights of the poller: it compares with the event that it knows."""
 
     def publish(title: str) -> None:
@@ -102,8 +101,16 @@ def test_edit_of_an_item_that_a_look_died_of_is_accepted(
         feed = f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>"
         stack.serve("https://edited.example/feed.atom", feed)
 
+    def look() -> dict[str, Any]:
+        answer = stack.client("lambda").invoke(
+            FunctionName=stack.functions["poller"],
+            Payload=json.dumps({"source": "edited"}).encode(),
+        )
+        told: dict[str, Any] = json.loads(answer["Payload"].read())
+        return told
+
     publish("x" * 60_000)
-    follow(folder, "bellhop poll edited")
+    look()
     # As if it had been stopped before it could remember.
     stack.client("dynamodb").delete_item(
         TableName=stack.ledger_table,
@@ -111,7 +118,7 @@ def test_edit_of_an_item_that_a_look_died_of_is_accepted(
     )
     publish("y" * 60_000)
 
-    (said,) = json.loads(follow(folder, "bellhop --json poll edited"))
+    said = look()
 
     assert (said["accepted"], said["duplicates"]) == (1, 1)
 
