@@ -14,6 +14,7 @@ from lambdas.shared import clock
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import FLEET_VARIABLE, Fleet, load
 from lambdas.shared.fleet.lint import lint
+from lambdas.shared.holidays import holidays_of
 from stacks import agent_files
 
 ROOT = Path(__file__).resolve().parent
@@ -54,11 +55,6 @@ def _refuse_other_regions(fleet: Fleet) -> None:
 def _refuse_unknown_holidays(fleet: Fleet) -> None:
     """Refuse a country of which the planner would not know a holiday."""
     for calendar in fleet.calendars.values():
-        if calendar.holidays is None:
-            continue
-        # Imported here: the library knows every country, and few calendars ask.
-        from lambdas.planner.rules import holidays_of
-
         try:
             holidays_of(calendar.holidays)
         except Misconfigured as problem:

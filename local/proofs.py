@@ -58,9 +58,11 @@ class Result:
 
 def _pytest(name: str, *arguments: str, aside: str | None = None) -> Stage:
     command: list[str | Path] = [sys.executable, "-m", "pytest", *arguments]
-    return Stage(name, command, aside, is_timed=aside is not None)
+    return Stage(name, command, aside, is_timed=aside not in {None, _ONE_CORE})
 
 
+# What computes on one core, one after another.
+_ONE_CORE = "the one core"
 _DEAD_LETTERS = "tests/e2e/dead_letters"
 _SEEN_AND_SAFE = "tests/e2e/seen_and_safe"
 _LONG = "tests/e2e/long"
@@ -70,15 +72,14 @@ _APART = _DEAD_LETTERS, _SEEN_AND_SAFE, _LONG, _CLOCKS
 STAGES = [
     Stage("format", [_BIN / "ruff", "format", "--check", "."]),
     Stage("lint", [_BIN / "ruff", "check", "."]),
-    # On one core for a minute.
-    Stage("types", [sys.executable, "-m", "mypy", "."], aside="the types"),
+    Stage("types", [sys.executable, "-m", "mypy", "."], aside=_ONE_CORE),
     # These share nothing, so both cores work; what follows starts engines.
     _pytest("unit", "tests/unit", "-n", "2"),
     _pytest("ports", "tests/ports", "-n", "2"),
-    _pytest("infra", "tests/infra"),
-    _pytest("model", "tests/model"),
+    _pytest("infra", "tests/infra", aside=_ONE_CORE),
+    _pytest("model", "tests/model", aside=_ONE_CORE),
     _pytest("flows", "tests/flows", "-n", "2"),
-    _pytest("sdks", "tests/sdk"),
+    _pytest("sdks", "tests/sdk", aside=_ONE_CORE),
     # A stack lives as long as its pytest: those of one folder end with its stage.
     _pytest(
         "end to end",

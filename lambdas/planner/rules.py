@@ -6,13 +6,14 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import translate
 
 from lambdas.planner.occurrence import Occurrence
 from lambdas.planner.timed import within
 from lambdas.shared.errors import Misconfigured
 from lambdas.shared.fleet import Calendar, CalendarRule
+from lambdas.shared.holidays import holidays_of
 
 # Of a stranger's text: what an expression is tried on must not be endless.
 _MOST_MATCHED = 2_000
@@ -117,24 +118,3 @@ def _compiled(pattern: str) -> Callable[[str], object]:
     if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
         return re.compile(pattern[1:-1], re.IGNORECASE).search
     return re.compile(translate(pattern), re.IGNORECASE).match
-
-
-def holidays_of(place: str | None) -> Callable[[date], bool]:
-    """Return what tells whether a day is a holiday of a country, or a part of one.
-
-    Raises:
-        Misconfigured: those of no such country, or part, are known.
-    """
-    if place is None:
-        return lambda day: False  # noqa: ARG005 - every weekday is a business day
-    # Imported here: it knows every country, and few calendars ask.
-    import holidays
-
-    country, _, part = place.partition("-")
-    try:
-        known = holidays.country_holidays(country, subdiv=part or None)
-    except NotImplementedError:
-        raise Misconfigured(
-            f"holidays = {place!r}: those of no such country, or part, are known"
-        ) from None
-    return lambda day: day in known
