@@ -86,8 +86,9 @@ def _main(
         sys.stderr.write(str(error))
         return _REFUSED
     except MemoryError:
-        sys.stderr.write("expanding it takes too much memory")
-        return _REFUSED
+        # At once: the interpreter's own end would want memory, too.
+        os.write(2, b"expanding it takes too much memory")
+        os._exit(_REFUSED)
     sys.stdout.write(reading.to_text())
     return 0
 

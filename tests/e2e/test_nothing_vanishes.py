@@ -187,8 +187,11 @@ def test_accepted_is_succeeded_and_dead_and_unheard(
     )
     print(f"{count} events, answers {dict(load.answers)} in {sent:.0f} s,")
     print(f"killed {killed}, ends {dict(ends)} in {time.monotonic() - began:.0f} s")
-    assert len(load.sources) == load.answers["new"] == count
-    assert load.answers["duplicate"] == count // 10
+    # An answer of the ledger's that comes too late is asked for again, and the second
+    # says that the event is there: to its sender a duplicate that it never sent.
+    late = count - load.answers["new"]
+    assert (len(load.sources), 0 <= late <= count // 100) == (count, True)
+    assert load.answers["duplicate"] == count // 10 + late
     assert count == ends["SUCCEEDED"] + ends["DEAD"] + ends["UNHEARD"]
     assert by_source["stripe", "DEAD"] == count * 5 // 100
     assert by_source["github", "UNHEARD"] == count * 5 // 100

@@ -19,7 +19,7 @@ from tests.e2e.crash.till import Order, Till
 from tests.fakes.ledger import FakeBodies
 
 _SENDERS = 8
-_REST_SECONDS = 200
+_REST_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

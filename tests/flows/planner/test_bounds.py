@@ -248,4 +248,5 @@ def test_feed_of_one_thing_alone_stays_within_the_planner_s_memory(
 
     said = read(site, feed(entry(*lines(size))))
 
-    assert "occurrences" in said or "took longer" in said
+    refused = "took longer" in said or said == "expanding it takes too much memory"
+    assert "occurrences" in said or refused

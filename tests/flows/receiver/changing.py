@@ -50,6 +50,7 @@ GENERIC: Mapping[str, Generic] = {
 _RATE = {"type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": 1518467820}
 _PAGE = {"id": "1", "messaging": [{"sender": "7"}], "changes": [{"field": "feed"}, 7]}
 _DEEP = base64.b64encode(b"[" * 9000).decode()
+_PAID = {"pspReference": "a:b", "eventCode": "AUTHORISATION", "success": "true"}
 _TOPIC = aws_sns.OPTIONS["topics"][0]
 _YES = "https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&"
 _SNS = {
@@ -69,6 +70,7 @@ SECOND: Mapping[str, str] = {
 }
 # What no sample and no change of one comes to.
 FURTHER: list[tuple[str, Any]] = [
+    ("adyen", {"notificationItems": [{"NotificationRequestItem": _PAID}]}),
     ("slack", _RATE),
     ("slack", "ssl_check=1&token=x"),
     ("twilio", "CallSid=CA1&CallStatus=ringing"),
@@ -86,7 +88,18 @@ FURTHER: list[tuple[str, Any]] = [
 JUNK_TEXT = ["", "é", "\ud800", "9" * 400, "-1", "NaN", "v1=", "=", ",", "a,b", "\x00"]
 JUNK_TEXT += ["{}", "null", "1e999", "%FF", "t=1,v1=2", "Bearer x", "١٢٣", " ", "v2"]
 JUNK_VALUES: list[Any] = [None, True, 0, -1, 1, 2, 10**40, 1e308, float("nan"), ""]
-JUNK_VALUES += ["\ud800", "x" * 3000, [], {}, [[]], [None], {"a": {}}, "7", "ping"]
+JUNK_VALUES += [
+    "\ud800",
+    "x" * 3000,
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": {}},
+    "7",
+    "a:b",
+    "ping",
+]
 JUNK_QUERIES = ["a=%FF", "hub.mode=subscribe", "\ud800=1", "a&" * 2000, ""]
 JUNK_QUERIES += ["validationToken=\ud800", "hub.verify_token=x&hub.challenge=y"]
 JUNK_QUERIES += ["hub.mode=subscribe&hub.verify_token=x&hub.challenge=y"]
