@@ -110,6 +110,8 @@ def _parse(feed: bytes) -> list[Component]:
             # It says that it guesses what /vendor.example/Europe/Berlin means.
             warnings.simplefilter("ignore")
             calendars = Calendar.from_ical(text, multiple=True)
+    except MemoryError:
+        raise
     except Exception as error:
         raise Refused(f"not readable: {_sentence(error)}") from error
     if not calendars:
