@@ -29,7 +29,7 @@ def main() -> None:
     fleet_path = Path(os.environ.get(FLEET_VARIABLE) or ROOT / "fleet.toml")
     fleet = load(fleet_path)
     _refuse_other_regions(fleet)
-    _refuse_unknown_holidays(fleet)
+    _refuse_unknown_holidays(fleet, name=fleet_path.name)
     warnings = lint(fleet, clock.now(), name=fleet_path.name)
     for warning in [*warnings, *agent_files.faults(fleet, fleet_path)]:
         sys.stderr.write(f"warning: {warning}\n")
@@ -52,15 +52,16 @@ def _refuse_other_regions(fleet: Fleet) -> None:
         )
 
 
-def _refuse_unknown_holidays(fleet: Fleet) -> None:
-    """Refuse a country of which the planner would not know a holiday."""
+def _refuse_unknown_holidays(fleet: Fleet, *, name: str) -> None:
+    """Refuse countries of which the planner would not know a holiday."""
+    problems = []
     for calendar in fleet.calendars.values():
         try:
             holidays_of(calendar.holidays)
         except Misconfigured as problem:
-            raise Misconfigured(
-                f"fleet.toml: calendars.{calendar.name}: {problem}"
-            ) from None
+            problems.append(f"{name}: calendars.{calendar.name}: {problem}")
+    if problems:
+        raise Misconfigured("\n".join(problems))
 
 
 def _choose_node() -> None:

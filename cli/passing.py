@@ -15,6 +15,7 @@ from typing import Any
 
 from cli.schedules import ticks_of
 from cli.target import Target
+from lambdas.shared.story import State
 from lambdas.shared.ticks import Standing, Tick, Ticks, planned_of
 
 _SCHEDULER_SECONDS = 60
@@ -22,6 +23,8 @@ _SCHEDULER_SECONDS = 60
 # goes on without it. A function's first start on a busy machine takes a while, and
 # one that is left behind makes the next tick of its schedule be skipped.
 _TAKEN_SECONDS, _RUN_SECONDS = 60, 120
+# One that failed, or handed over, waits for a time that may be far.
+_PUT_OFF_SECONDS = 10
 _POLL_SECONDS = 0.15
 
 
@@ -82,11 +85,14 @@ def _patience(ticks: Ticks, told: dict[str, str]) -> float:
     line = ticks.line(schedule)
     if planned in {each.planned for each in line.waiting()}:
         return 0
-    match line.look(Tick.of(schedule, planned).ids).standing:
+    look = line.look(Tick.of(schedule, planned).ids)
+    match look.standing:
         case Standing.UNACCEPTED:
             return _TAKEN_SECONDS
         case Standing.GOING:
-            return _RUN_SECONDS
+            states = {run.get("state") for run in look.runs}
+            is_put_off = states & {State.FAILED, State.SUSPENDED}
+            return _PUT_OFF_SECONDS if is_put_off else _RUN_SECONDS
         case _:
             return 0
 

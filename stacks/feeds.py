@@ -16,8 +16,9 @@ from stacks.schedules import MEASURED_FROM
 from stacks.secrets import Secrets
 from stacks.timer import ScheduleGroup, Timer, keep_failed
 
-# A thousand items take a minute to write down, the slowest site two to answer.
-_TIMEOUT_SECONDS = 300
+# A thousand items take a minute to write down, the slowest site two to answer; and a
+# look that repeats another compares each item, and may write each once more, as edited.
+_TIMEOUT_SECONDS = 600
 # Ten megabytes of nothing but brackets take 300 MB to read.
 _MEMORY_MB = 1024
 # A look that comes late is as good as the next one.

@@ -73,15 +73,16 @@ def _main(
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (int(memory_bytes), int(memory_bytes)))
-    from lambdas.planner import ical
-
     window = Window(
         since=datetime.fromisoformat(since), until=datetime.fromisoformat(until)
     )
     try:
+        from lambdas.planner import ical
+
         feed = sys.stdin.buffer.read()
         bound = partial(within, float(entry_seconds))
         reading = ical.expand(feed, window, ical.utc_or(zone), bound=bound)
+        sys.stdout.write(reading.to_text())
     except Refused as error:
         sys.stderr.write(str(error))
         return _REFUSED
@@ -89,7 +90,6 @@ def _main(
         # At once: the interpreter's own end would want memory, too.
         os.write(2, b"expanding it takes too much memory")
         os._exit(_REFUSED)
-    sys.stdout.write(reading.to_text())
     return 0
 
 

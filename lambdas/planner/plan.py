@@ -95,8 +95,7 @@ class _Planning:
 
     def _wanted(self) -> list[Wanted]:
         found = []
-        for occurrence in self.reading.occurrences:
-            asked = list(self.rules.wanted(occurrence))
+        for occurrence, asked in self.rules.each(self.reading.occurrences):
             if not asked:
                 self.skipped.append((occurrence.title, "no rule matches"))
             found += asked

@@ -121,7 +121,7 @@ class Planner:
 
     def _look(self, calendar: Calendar) -> str:
         record = Record.read(self.table, calendar.name, self.clock())
-        window = self._window(calendar, record)
+        window, known = self._window(calendar, record), self.known(calendar)
         try:
             rules = self.rules_of(calendar)
             reading, read = self._read(calendar, window, record)
@@ -132,7 +132,7 @@ class Planner:
                 window=window,
                 believe_shrink=read.is_shrink_believed,
             )
-            made = plan(reading, self.known(calendar), rules, asked)
+            made = plan(reading, known, rules, asked)
         except (Refused, Misconfigured, Unavailable) as error:
             # The feed is somebody else's affair: what is planned goes on.
             count("CalendarRefused", Calendar=calendar.name)

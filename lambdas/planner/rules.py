@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import translate
@@ -17,8 +17,9 @@ from lambdas.shared.holidays import holidays_of
 
 # Of a stranger's text: what an expression is tried on must not be endless.
 _MOST_MATCHED = 2_000
-# A repetition inside a repetition tries every way to share out a stranger's text.
-_LONGEST_MATCH_SECONDS = 1.0
+# A repetition inside a repetition tries every way to share out a stranger's text; the
+# entries of a quarter take a tenth of a second.
+LONGEST_SECONDS = 10.0
 _SATURDAY = 5
 # No country rests for longer in one go.
 _LONGEST_REST = 60
@@ -46,12 +47,25 @@ class Rules:
         self._zone = zone
         self._is_holiday = holidays_of(calendar.holidays)
 
-    def wanted(self, occurrence: Occurrence) -> Iterator[Wanted]:
-        """Yield what an occurrence asks for: each category once, by its first rule.
+    def each(
+        self, occurrences: Iterable[Occurrence]
+    ) -> list[tuple[Occurrence, list[Wanted]]]:
+        """Return every occurrence with what it asks for.
 
         Raises:
-            Misconfigured: a rule takes longer than a second on an entry.
+            Misconfigured: all of that takes longer than :data:`LONGEST_SECONDS`.
         """
+        try:
+            with within(LONGEST_SECONDS):
+                return [(each, list(self.wanted(each))) for each in occurrences]
+        except TimeoutError:
+            raise Misconfigured(
+                f"its rules take longer than {LONGEST_SECONDS:g} s on its entries:"
+                " write each /expression/ without a repetition inside a repetition"
+            ) from None
+
+    def wanted(self, occurrence: Occurrence) -> Iterator[Wanted]:
+        """Yield what an occurrence asks for: each category once, by its first rule."""
         seen = set()
         for rule in self._rules:
             if rule.category in seen or not fits(rule, occurrence):
@@ -85,25 +99,13 @@ class Rules:
 
 
 def fits(rule: CalendarRule, occurrence: Occurrence) -> bool:
-    """Tell whether all that ``rule`` asks for is true of the occurrence.
-
-    Raises:
-        Misconfigured: its expressions take longer than a second.
-    """
-    try:
-        with within(_LONGEST_MATCH_SECONDS):
-            return (
-                _fits(rule.title, [occurrence.title])
-                and _fits(rule.description, [occurrence.description])
-                and _fits(rule.tagged, occurrence.categories)
-                and _fits(rule.attendee, occurrence.attendees)
-            )
-    except TimeoutError:
-        raise Misconfigured(
-            f"a rule for {rule.category!r} takes longer than"
-            f" {_LONGEST_MATCH_SECONDS:g} s on an entry: write its /expression/"
-            " without a repetition inside a repetition"
-        ) from None
+    """Tell whether all that ``rule`` asks for is true of the occurrence."""
+    return (
+        _fits(rule.title, [occurrence.title])
+        and _fits(rule.description, [occurrence.description])
+        and _fits(rule.tagged, occurrence.categories)
+        and _fits(rule.attendee, occurrence.attendees)
+    )
 
 
 def _fits(pattern: str | None, texts: list[str] | tuple[str, ...]) -> bool:

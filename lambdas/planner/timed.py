@@ -12,7 +12,8 @@ from contextlib import contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Bound a block by ``seconds`` of real time.
 
-    Only a main thread can: in another one, nothing is bounded.
+    Only a main thread can: in another one, nothing is bounded. One within another
+    ends the bound of the outer one, so there is none.
 
     Raises:
         TimeoutError: it takes longer; again each half second, should what is at
@@ -22,7 +23,11 @@ def within(seconds: float) -> Iterator[None]:
         yield
         return
 
+    is_over = False
+
     def late(*_: object) -> None:
+        if is_over:
+            return
         raise TimeoutError(f"it takes longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, late)
@@ -30,5 +35,7 @@ def within(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
+        # An alarm that comes in between must not leave the next one standing.
+        is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -18,8 +18,8 @@ from lambdas.poller.site import LONGEST_WAIT, Got
 from lambdas.shared.clock import milliseconds, rfc3339
 from lambdas.shared.table import Absent, Below, Change, Is, Row, Table
 
-# The function's own limit is 5 minutes: a run that is alive still holds the row.
-_LEASE = timedelta(minutes=10)
+# The function's own limit is 10 minutes: a run that is alive still holds the row.
+_LEASE = timedelta(minutes=15)
 _SK = "cursor"
 _MARK, _PRINT = 8, 4
 
@@ -105,7 +105,7 @@ class Cursor:
     def take(self, token: str, now: datetime) -> Position | None:
         """Take the row for the run ``token``; ``None`` where another one holds it.
 
-        A run that died lets go after ten minutes.
+        A run that died lets go after a quarter of an hour.
         """
         change = Change(
             set={"claim_token": token, "due_at": milliseconds(now + _LEASE)}

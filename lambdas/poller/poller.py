@@ -78,7 +78,8 @@ class Poller:
     def preview(self, name: str) -> Look:
         """Return what a run would accept now; nothing is written.
 
-        The feed is fetched, whatever it asks for.
+        The feed is fetched, whatever it asks for. Edits of what a stopped run has
+        accepted are not in it: only the ledger tells them.
 
         Raises:
             Refused, Misconfigured, Unavailable: it would not be obeyed.

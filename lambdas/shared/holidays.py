@@ -24,6 +24,7 @@ def holidays_of(place: str | None) -> Callable[[date], bool]:
         known = holidays.country_holidays(country, subdiv=part or None)
     except NotImplementedError:
         raise Misconfigured(
-            f"holidays = {place!r}: those of no such country, or part, are known"
+            f"holidays: want a country, or a part of one, whose holidays are known,"
+            f" got {place!r}"
         ) from None
     return lambda day: day in known

@@ -201,17 +201,21 @@ def test_a_pinned_fleet_is_not_synthesised_for_another_region(
 def test_holidays_that_nobody_knows_are_refused_before_anything_is_deployed(
     fleet: Path, tmp_path: Path
 ) -> None:
-    calendar = '[calendars.books]\nholidays = "DE-XX"\nrules = [\n'
-    rule = '  { category = "month-end-close", agent = "triage" },\n]\n'
-    fleet.write_text(f"{SMALL}\n{calendar}{rule}", encoding="utf-8")
+    rules = 'rules = [{ category = "month-end-close", agent = "triage" }]\n'
+    books = f'[calendars.books]\nholidays = "DE-XX"\n{rules}'
+    fleet.write_text(
+        f"{SMALL}\n{books}\n{books.replace('books', 'board').replace('DE-XX', 'ZZ')}",
+        encoding="utf-8",
+    )
 
     done = _app(fleet, tmp_path / "out")
 
     assert done.returncode == 1
-    assert done.stderr == (
-        "fleet.toml: calendars.books: holidays = 'DE-XX': those of no such country,"
-        " or part, are known\n"
-    )
+    want = "holidays: want a country, or a part of one, whose holidays are known"
+    assert done.stderr.splitlines() == [
+        f"fleet.toml: calendars.books: {want}, got 'DE-XX'",
+        f"fleet.toml: calendars.board: {want}, got 'ZZ'",
+    ]
 
 
 def test_the_example_fleet_is_clean_and_needs_no_network(

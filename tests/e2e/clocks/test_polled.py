@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -109,14 +110,16 @@ def test_edit_of_an_item_that_a_look_died_of_is_accepted(stack: LocalStack) -> N
         told: dict[str, Any] = json.loads(answer["Payload"].read())
         return told
 
-    publish("x" * 60_000)
+    text = os.urandom(30_000).hex()  # hardly shrinks: it does not fit the row
+    publish(text)
     look()
+    assert "body_ref" in stack.rows("edited:a")["event"]
     # As if it had been stopped before it could remember.
     stack.client("dynamodb").delete_item(
         TableName=stack.ledger_table,
         Key={"pk": {"S": "cursor#edited"}, "sk": {"S": "cursor"}},
     )
-    publish("y" * 60_000)
+    publish(f"{text} anew")
 
     said = look()
 

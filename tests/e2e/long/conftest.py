@@ -15,16 +15,21 @@ from tests.e2e.crash.till import Till
 from tests.e2e.long.cast import CAST
 from tests.e2e.long.crew import Crew
 
+_SOON, _LATE = "heartbeat_seconds = 4", "heartbeat_seconds = 30"
 # What an agent of each kind has beside its name; with short times.
 _KINDS = {
     # Digs its steps one after another; asks nothing.
-    "digs": "stall_seconds = 30\ngrace_seconds = 5\nmax_receives = 10",
+    "digs": f"{_SOON}\nstall_seconds = 30\ngrace_seconds = 5\nmax_receives = 10",
+    # The same, where it matters that a message is given back, and not merely shown
+    # when its visibility is over: that is 90 s here.
+    "holds": f"{_LATE}\nstall_seconds = 30\ngrace_seconds = 5\nmax_receives = 10",
     # Saves how far it has come, and hands over when it is asked to.
-    "delves": "stall_seconds = 30\ngrace_seconds = 10\nmax_receives = 3",
+    "delves": f"{_SOON}\nstall_seconds = 30\ngrace_seconds = 10\nmax_receives = 3",
     # Does what its order says; most of it bad.
-    "mines": "stall_seconds = 60\ngrace_seconds = 2\nmax_receives = 3",
+    "mines": f"{_SOON}\nstall_seconds = 60\ngrace_seconds = 2\nmax_receives = 3",
     # The same, where being seen to stall is what the order is about.
-    "stalls": "stall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
+    "stalls": f"{_SOON}\nstall_seconds = 5\ngrace_seconds = 2\nmax_receives = 3",
+    "lingers": f"{_LATE}\nstall_seconds = 60\ngrace_seconds = 2\nmax_receives = 3",
 }
 _ALONE = {"chaos": "digs", "outage": "digs", "terminal": "digs"}
 
@@ -34,7 +39,6 @@ _AGENT = """
 run = "agents.mine:{kind}"
 on = [{{ source = "till", kind = "order.{name}" }}]
 compute = "fargate"
-heartbeat_seconds = 4
 backoff_base_seconds = 1
 backoff_max_seconds = 1
 {keys}

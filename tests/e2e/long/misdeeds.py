@@ -96,7 +96,7 @@ def full_disk_is_emptied_after_the_run(play: Play) -> None:
 
 
 def _is_ended_after_the_grace(play: Play, act: str) -> None:
-    """Its message shows at once; here nobody else works, so it stays."""
+    """Its message shows at once, long before 90 s; nobody else works, so it stays."""
     worker = play.starts()
     order = play.rings(act)
     order.waits_for("PROCESSING")
@@ -113,12 +113,12 @@ def _is_ended_after_the_grace(play: Play, act: str) -> None:
     assert len(shown["Messages"]) == 1
 
 
-@scene("mines")
+@scene("lingers")
 def agent_that_ignores_the_stop_is_ended_after_the_grace(play: Play) -> None:
     _is_ended_after_the_grace(play, "ignore")
 
 
-@scene("mines")
+@scene("lingers")
 def agent_that_blocks_signals_is_ended_after_the_grace(play: Play) -> None:
     _is_ended_after_the_grace(play, "block")
 

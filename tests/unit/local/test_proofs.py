@@ -57,6 +57,21 @@ def test_stages_of_one_lane_run_one_after_another(tmp_path: Path) -> None:
     assert [result.exit_code for result in results] == [0, 0]
 
 
+def test_what_merely_computes_gives_way_to_what_clocks_decide(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tell = [sys.executable, "-c", "import os; print('gives way', os.nice(0))"]
+    mine = os.nice(0)
+
+    run_all([Stage("computes", [*tell])], os.environ)
+    computes = capsys.readouterr().out
+    run_all([Stage("timed", [*tell], is_timed=True)], os.environ)
+    timed = capsys.readouterr().out
+
+    assert f"gives way {min(mine + 5, 19)}\n" in computes
+    assert f"gives way {mine}\n" in timed
+
+
 def test_a_stage_that_fails_stops_no_other_and_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.planner import bounded
+from lambdas.planner import bounded, rules
 from lambdas.planner.ical import expand, utc_or
 from lambdas.planner.occurrence import Reading, Window
+from lambdas.shared.errors import Unavailable
 from lambdas.shared.fleet import parse
 from tests.fakes.calendars import FLEET, START, Office, calendar, close, utc
 from tests.fakes.google import consent, service_account
@@ -115,32 +116,56 @@ def test_country_that_nobody_knows_is_said_and_due_work_begins() -> None:
     office.clock.instant = utc("2026-11-27T12:00:00")
 
     assert office.look() == {
-        "finance": "not obeyed: holidays = 'XX': those of no such country, or part,"
-        " are known"
+        "finance": "not obeyed: holidays: want a country, or a part of one, whose"
+        " holidays are known, got 'XX'"
     }
     assert len(office.begun) == 1
 
 
-@pytest.mark.parametrize("key", ["title", "description", "attendee", "tagged"])
+@pytest.mark.parametrize(
+    ("key", "text", "lines"),
+    [
+        *((k, "a" * 60, []) for k in ("title", "description", "attendee", "tagged")),
+        # Each of its 90 occurrences for a moment alone.
+        ("title", "a" * 19, ["RRULE:FREQ=DAILY"]),
+    ],
+    ids=["title", "description", "attendee", "tagged", "series"],
+)
 def test_expression_that_a_stranger_s_text_keeps_busy_costs_its_own_calendar(
-    key: str,
+    key: str, text: str, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Anybody may invite us: under such a title it would be at work for years."""
+    monkeypatch.setattr(rules, "LONGEST_SECONDS", 0.5)
     slow = f"{{ category = 'close', agent = 'closer', {key} = '/(a+)+$/' }},"
     tables = FLEET[FLEET.index("[calendars") :].replace("finance", "board")
     office = Office(
         START, fleet=FLEET.replace("rules = [", f"rules = [\n  {slow}", 1) + tables
     )
     close(office)
-    text = "a" * 60 + "!"
-    lines = f"DESCRIPTION:{text}", f"CATEGORIES:{text}", f"ATTENDEE:mailto:{text}"
-    office.put("bad", text, ":20261201T120000Z", *lines)
+    words = [f"{name}{text}!" for name in ("DESCRIPTION:", "CATEGORIES:")]
+    who = f"ATTENDEE:mailto:{text}!"
+    office.put("bad", f"{text}!", ":20261201T120000Z", *words, who, *lines)
 
     assert office.look() == {
-        "finance": "not obeyed: a rule for 'close' takes longer than 1 s on an entry:"
-        " write its /expression/ without a repetition inside a repetition",
+        "finance": "not obeyed: its rules take longer than 0.5 s on its entries: write"
+        " each /expression/ without a repetition inside a repetition",
         "board": "1 changes",
     }
+
+
+def test_ledger_that_fails_is_not_taken_for_a_feed_that_does() -> None:
+    office = Office(START)
+    close(office)
+    query = office.table.query
+
+    def fails_once(*_: Any) -> Any:
+        office.table.query = query
+        raise Unavailable("throttled")
+
+    office.table.query = fails_once
+
+    with pytest.raises(Unavailable, match="throttled"):
+        office.look()
 
 
 def test_clock_that_ran_ahead_does_not_silence_a_calendar_for_as_long() -> None:

@@ -72,12 +72,12 @@ def test_one_that_does_not_read_is_given_up_and_told_the_end(ends: Ends) -> None
 def test_hint_waits_for_nobody(ends: Ends) -> None:
     """A paused supervisor must not hold up the run."""
     ours, theirs = ends
-    began = time.process_time()
+    began = time.monotonic()
 
     for _ in range(5_000):
         theirs.hint(alive=True)
-
-    assert time.process_time() - began < 5
+        # Waited for, each that finds no room would take a tenth of a second.
+        assert time.monotonic() - began < 60
     got = ours.take(1)
     assert got
     assert all(line == {"alive": True} for line in got)
