@@ -66,8 +66,9 @@ def set_(session: Session, instant: Instant, *, frozen: Frozen = False) -> None:
 def advance(session: Session, duration: Duration) -> None:
     """Let time pass: schedules fire on the way, each at its time.
 
-    A clock that stands still stays so. (`set` jumps: what is due in between
-    does not fire, as in an outage.)
+    A tick is given a minute to be taken, and its run two to end while it is at
+    work; then time goes on without it. A clock that stands still stays so. (`set`
+    jumps: what is due in between does not fire, as in an outage.)
     """
     begun, length = session.target.now(), times.duration(duration)
     if length > _LATEST - begun:

@@ -1,4 +1,4 @@
-"""Which entries are deadlines, and when the work on them begins. Pure."""
+"""Which entries are deadlines, and when the work on them begins."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from lambdas.shared.holidays import holidays_of
 
 # Of a stranger's text: what an expression is tried on must not be endless.
 _MOST_MATCHED = 2_000
-# A repetition inside a repetition tries every way to share out a stranger's text; the
-# entries of a quarter take a tenth of a second.
+# A repetition inside a repetition tries every way to share out a stranger's text.
 LONGEST_SECONDS = 10.0
 _SATURDAY = 5
 # No country rests for longer in one go.

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Bound a block by ``seconds`` of real time.
 
-    Only a main thread can: in another one, nothing is bounded. One within another
-    ends the bound of the outer one, so there is none.
+    Only a main thread can: in another one, nothing is bounded. Not to be nested: the
+    inner bound would end the outer one.
 
     Raises:
         TimeoutError: it takes longer; again each half second, should what is at

@@ -33,11 +33,9 @@ class Telling:
             self.failures.append(sentence)
         return bool(holds)
 
-    def check_soon(
-        self, sentence: str, condition: Callable[[], Any], *, seconds: float = 120
-    ) -> bool:
-        """Check what becomes true within ``seconds``, and stays so for a moment."""
-        wait_for(condition, seconds=seconds)
+    def check_soon(self, sentence: str, condition: Callable[[], Any]) -> bool:
+        """Check what becomes true within three minutes, and stays so for a moment."""
+        wait_for(condition)
         return self.check(sentence, condition())
 
 

@@ -55,16 +55,16 @@ class Acting:
     def letters(self) -> int:
         return letters_of(self.stack, self.agent)[self.order.event_id]
 
-    def waits_for(self, state: str, seconds: float = 180) -> None:
-        assert wait_for(lambda: self.state == state, seconds=seconds), self.run
+    def waits_for(self, state: str) -> None:
+        assert wait_for(lambda: self.state == state), self.run
 
     def is_at_rest(self) -> bool:
         done = self.state in {"SUCCEEDED", "DEAD"}
         return done and self.stack.waiting(self.queue.url) == 0
 
-    def rests(self, seconds: float = 180) -> None:
+    def rests(self) -> None:
         """Wait until it is over and no message of its queue is left."""
-        assert wait_for(self.is_at_rest, seconds=seconds, every=0.3), self.run
+        assert wait_for(self.is_at_rest, every=0.3), self.run
 
     def sends(self, times: int = 1, *, delay: int = 0, **detail: Any) -> None:
         """Send its message once more: a duplicate, or a replay."""

@@ -216,8 +216,8 @@ class Digging:
                 found[each["body"]["number"]] += each["count"]
         return found
 
-    def waits_for(self, state: str, seconds: float = 180) -> None:
-        assert wait_for(lambda: self.state == state, seconds=seconds), self.run
+    def waits_for(self, state: str) -> None:
+        assert wait_for(lambda: self.state == state), self.run
 
     def has_begun(self, steps: int = 1) -> None:
         """Wait until so many of its steps have begun."""

@@ -88,18 +88,7 @@ FURTHER: list[tuple[str, Any]] = [
 JUNK_TEXT = ["", "é", "\ud800", "9" * 400, "-1", "NaN", "v1=", "=", ",", "a,b", "\x00"]
 JUNK_TEXT += ["{}", "null", "1e999", "%FF", "t=1,v1=2", "Bearer x", "١٢٣", " ", "v2"]
 JUNK_VALUES: list[Any] = [None, True, 0, -1, 1, 2, 10**40, 1e308, float("nan"), ""]
-JUNK_VALUES += [
-    "\ud800",
-    "x" * 3000,
-    [],
-    {},
-    [[]],
-    [None],
-    {"a": {}},
-    "7",
-    "a:b",
-    "ping",
-]
+JUNK_VALUES += ["\ud800", "x" * 3000, [], {}, [[]], [None], {"a": {}}, "7", "ping"]
 JUNK_QUERIES = ["a=%FF", "hub.mode=subscribe", "\ud800=1", "a&" * 2000, ""]
 JUNK_QUERIES += ["validationToken=\ud800", "hub.verify_token=x&hub.challenge=y"]
 JUNK_QUERIES += ["hub.mode=subscribe&hub.verify_token=x&hub.challenge=y"]
